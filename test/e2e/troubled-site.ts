@@ -34,7 +34,7 @@ const ERROR_MS = 15;
 
 export class TroubledSite {
   readonly log: Asked[] = [];
-  readonly #times = new Map<string, number>();
+  private readonly times = new Map<string, number>();
 
   private constructor(
     private readonly server: Server,
@@ -48,7 +48,7 @@ export class TroubledSite {
     await once(server, 'listening');
     const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const site = new TroubledSite(server, rules, origin);
-    server.on('request', (request, response) => site.#answer(request, response));
+    server.on('request', (request, response) => site.answer(request, response));
     return site;
   }
 
@@ -76,17 +76,17 @@ export class TroubledSite {
     await gone;
   }
 
-  #answer(request: IncomingMessage, response: ServerResponse): void {
+  private answer(request: IncomingMessage, response: ServerResponse): void {
     const path = request.url ?? '/';
-    const times = this.#times.get(path) ?? 0;
-    this.#times.set(path, times + 1);
+    const times = this.times.get(path) ?? 0;
+    this.times.set(path, times + 1);
     const asked = { t: performance.now(), path, times };
-    const reaction = path === '/robots.txt' ? (this.rules.robots?.(times) ?? 404) : this.#reactionTo(asked);
+    const reaction = path === '/robots.txt' ? (this.rules.robots?.(times) ?? 404) : this.reactionTo(asked);
     const entry: Asked = { ...asked, ua: request.headers['user-agent'] ?? '', status: statusOf(reaction) };
     this.log.push(entry);
     if (reaction === 'hang') return;
     if (reaction === 'reset') return void request.socket.destroy();
-    if (reaction === null) return later(this.#latency(path), () => sendPage(response, path, this.#linksOf(path)));
+    if (reaction === null) return later(this.latency(path), () => sendPage(response, path, this.linksOf(path)));
     if (typeof reaction === 'object' && 'text' in reaction)
       return void response.writeHead(200, { 'content-type': 'text/plain' }).end(reaction.text);
     const { status, retryAfterS } = typeof reaction === 'number' ? { status: reaction, retryAfterS: null } : reaction;
@@ -95,17 +95,17 @@ export class TroubledSite {
   }
 
   /** Addresses that are no pages lead nowhere, unless the spec makes something of them. */
-  #reactionTo(asked: Pick<Asked, 't' | 'path' | 'times'>): Reaction | null {
+  private reactionTo(asked: Pick<Asked, 't' | 'path' | 'times'>): Reaction | null {
     const isPage = asked.path === '/' || /^\/p\/\d+$/.test(asked.path);
     return this.rules.react?.(asked) ?? (isPage ? null : 404);
   }
 
-  #latency(path: string): number {
+  private latency(path: string): number {
     return this.rules.latencyMs?.(path) ?? 55 + ((Number(/\d+$/.exec(path)?.[0] ?? 0) * 37) % 51);
   }
 
   /** The start page names the first pages, `/p/n` the pages of its own part. */
-  #linksOf(path: string): string[] {
+  private linksOf(path: string): string[] {
     const part = path === '/' ? 0 : Number(path.slice('/p/'.length)) + 1;
     const isFirstOfPart = part % LINKS_PER_PAGE === 0;
     if (!isFirstOfPart && path !== '/') return [];

@@ -34,43 +34,43 @@ interface Known<M> extends EntityGroup<M> {
 /** Groups in the order of their first members. */
 export class EntityGroups<M> {
   readonly groups: EntityGroup<M>[] = [];
-  readonly #byKey = new Map<string, Known<M>>();
-  readonly #byName = new Map<string, Known<M>[]>();
+  private readonly byKey = new Map<string, Known<M>>();
+  private readonly byName = new Map<string, Known<M>[]>();
 
   add(value: unknown, member: M): void {
     const features = featuresOf(value);
-    const group = this.#find(features) ?? this.#open();
+    const group = this.find(features) ?? this.open();
     group.members.push(member);
-    this.#learn(group, features);
+    this.learn(group, features);
   }
 
-  #open(): Known<M> {
+  private open(): Known<M> {
     const group: Known<M> = { members: [], facts: new Map() };
     this.groups.push(group);
     return group;
   }
 
-  #find({ facts, identifiers, name, whole }: Features): Known<M> | null {
+  private find({ facts, identifiers, name, whole }: Features): Known<M> | null {
     for (const { key, level } of identifiers) {
-      const known = this.#byKey.get(key);
+      const known = this.byKey.get(key);
       if (known !== undefined && !hasOtherIdentity(known.facts, facts, level)) return known;
     }
-    if (whole !== null) return this.#byKey.get(whole) ?? null;
-    return this.#byName.get(name!)?.find((known) => !disagree(known.facts, facts)) ?? null;
+    if (whole !== null) return this.byKey.get(whole) ?? null;
+    return this.byName.get(name!)?.find((known) => !disagree(known.facts, facts)) ?? null;
   }
 
-  #learn(group: Known<M>, { facts, identifiers, name, whole }: Features): void {
+  private learn(group: Known<M>, { facts, identifiers, name, whole }: Features): void {
     for (const [field, fact] of facts) if (!group.facts.has(field)) group.facts.set(field, fact);
     const keys = identifiers.map(({ key }) => key);
     for (const key of whole === null ? keys : [...keys, whole]) {
-      if (!this.#byKey.has(key)) this.#byKey.set(key, group);
+      if (!this.byKey.has(key)) this.byKey.set(key, group);
     }
-    if (name !== null) this.#learnName(group, name);
+    if (name !== null) this.learnName(group, name);
   }
 
-  #learnName(group: Known<M>, name: string): void {
-    const namesakes = this.#byName.get(name);
-    if (namesakes === undefined) this.#byName.set(name, [group]);
+  private learnName(group: Known<M>, name: string): void {
+    const namesakes = this.byName.get(name);
+    if (namesakes === undefined) this.byName.set(name, [group]);
     else if (namesakes.length < MAX_NAMESAKES && !namesakes.includes(group)) namesakes.push(group);
   }
 }

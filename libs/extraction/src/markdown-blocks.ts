@@ -56,24 +56,24 @@ function codeLines(lines: Lines, fence: string): number {
 
 /** Lines ahead of a place in a text, each found once. */
 class Lines {
-  readonly #ahead: string[] = [];
-  #next = 0;
+  private readonly ahead: string[] = [];
+  private next = 0;
 
   constructor(private readonly text: string) {}
 
   /** The n-th line ahead, null behind the last. */
   peek(n: number): string | null {
-    while (this.#ahead.length <= n) {
-      if (this.#next > this.text.length) return null;
-      const end = this.text.indexOf('\n', this.#next);
+    while (this.ahead.length <= n) {
+      if (this.next > this.text.length) return null;
+      const end = this.text.indexOf('\n', this.next);
       const stop = end === -1 ? this.text.length : end;
-      this.#ahead.push(this.text.slice(this.#next, stop));
-      this.#next = stop + 1;
+      this.ahead.push(this.text.slice(this.next, stop));
+      this.next = stop + 1;
     }
-    return this.#ahead[n]!;
+    return this.ahead[n]!;
   }
 
   take(count: number): string {
-    return this.#ahead.splice(0, count).join('\n');
+    return this.ahead.splice(0, count).join('\n');
   }
 }

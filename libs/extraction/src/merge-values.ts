@@ -67,12 +67,12 @@ class Merge {
     if (first === undefined) return emptyOf(values);
     const kind = kindOf(first.value);
     const alike = told.filter(({ value }) => kindOf(value) === kind);
-    if (place.depth >= MAX_DEPTH || kind === 'scalar') return this.#fact(alike, place);
+    if (place.depth >= MAX_DEPTH || kind === 'scalar') return this.fact(alike, place);
     const shape = shapeOf(this.root, place.schema);
-    return kind === 'list' ? yield* this.#list(alike, shape, place) : yield* this.#object(values, shape, place);
+    return kind === 'list' ? yield* this.list(alike, shape, place) : yield* this.object(values, shape, place);
   }
 
-  *#object(values: readonly SourcedValue[], shape: SchemaShape, { path, depth }: Place): Steps<unknown> {
+  private *object(values: readonly SourcedValue[], shape: SchemaShape, { path, depth }: Place): Steps<unknown> {
     const objects = values.filter(({ value }) => isObject(value)) as { value: JsonObject; source: string }[];
     const present = new Set(objects.flatMap(({ value }) => Object.keys(value)));
     const known = [...shape.properties.keys()].filter((name) => present.has(name));
@@ -87,7 +87,7 @@ class Merge {
     return Object.fromEntries(merged);
   }
 
-  *#list(lists: readonly SourcedValue[], shape: SchemaShape, { path, depth }: Place): Steps<unknown[]> {
+  private *list(lists: readonly SourcedValue[], shape: SchemaShape, { path, depth }: Place): Steps<unknown[]> {
     const groups = yield* groupItems(lists, shape.uniqueItems);
     const merged: unknown[] = [];
     for (const members of groups.slice(0, shape.maxItems ?? groups.length)) {
@@ -98,7 +98,7 @@ class Merge {
     return merged;
   }
 
-  #fact(values: readonly SourcedValue[], { path }: Place): unknown {
+  private fact(values: readonly SourcedValue[], { path }: Place): unknown {
     const votes = new Map<string, SourcedValue[]>();
     for (const told of values) {
       const key = valueKey(told.value);
@@ -144,12 +144,12 @@ function* groupItems(lists: readonly SourcedValue[], areUnique: boolean): Steps<
 
 /** Names the place of a number in a joined list: its n-th time in one source is the n-th time in another. */
 class Series {
-  readonly #times = new Map<string, number>();
+  private readonly times = new Map<string, number>();
 
   place(item: unknown, source: string): string {
     const key = JSON.stringify([source, item]);
-    const times = (this.#times.get(key) ?? 0) + 1;
-    this.#times.set(key, times);
+    const times = (this.times.get(key) ?? 0) + 1;
+    this.times.set(key, times);
     return `${JSON.stringify(item)} ${times}`;
   }
 }

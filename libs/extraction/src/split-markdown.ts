@@ -67,30 +67,30 @@ function* piecesOf(markdown: string, maxTokens: number): Generator<Piece> {
 }
 
 class Splitter {
-  #pieces: Piece[] = [];
-  #tokens = 0;
+  private pieces: Piece[] = [];
+  private tokens = 0;
   /** Headings open where the pieces begin. */
-  #trail: Piece[] = [];
-  #readChars = 0;
+  private trail: Piece[] = [];
+  private readChars = 0;
 
   constructor(private readonly maxTokens: number) {}
 
   /** The part that is full now, if any. */
   add(piece: Piece): MarkdownPart | null {
-    const isFull = this.#pieces.length > 0 && this.#tokens + piece.tokens > this.maxTokens;
-    const part = isFull ? this.#cut(this.#bestBreak()) : null;
-    this.#pieces.push(piece);
-    this.#tokens += piece.tokens;
+    const isFull = this.pieces.length > 0 && this.tokens + piece.tokens > this.maxTokens;
+    const part = isFull ? this.cut(this.bestBreak()) : null;
+    this.pieces.push(piece);
+    this.tokens += piece.tokens;
     return part;
   }
 
   end(): MarkdownPart | null {
-    return this.#pieces.length === 0 ? null : this.#cut(this.#pieces.length);
+    return this.pieces.length === 0 ? null : this.cut(this.pieces.length);
   }
 
   /** Number of pieces to end with: before the highest heading late in the part, else all but headings at the end. */
-  #bestBreak(): number {
-    const pieces = this.#pieces;
+  private bestBreak(): number {
+    const pieces = this.pieces;
     let tokens = 0;
     let best: number | null = null;
     for (const [index, { kind, level, tokens: size }] of pieces.entries()) {
@@ -104,23 +104,23 @@ class Splitter {
     return end;
   }
 
-  #cut(count: number): MarkdownPart {
-    const taken = this.#pieces.splice(0, count);
-    const all = [...this.#trailAbove(taken[0]), ...taken];
-    this.#readChars += taken.reduce((chars, { text }) => chars + text.length, 0);
-    for (const piece of taken) this.#follow(piece);
-    this.#tokens = sum(this.#trailAbove(this.#pieces[0])) + sum(this.#pieces);
-    return { text: all.map(({ text }) => text).join('\n\n'), tokens: sum(all), readChars: this.#readChars };
+  private cut(count: number): MarkdownPart {
+    const taken = this.pieces.splice(0, count);
+    const all = [...this.trailAbove(taken[0]), ...taken];
+    this.readChars += taken.reduce((chars, { text }) => chars + text.length, 0);
+    for (const piece of taken) this.follow(piece);
+    this.tokens = sum(this.trailAbove(this.pieces[0])) + sum(this.pieces);
+    return { text: all.map(({ text }) => text).join('\n\n'), tokens: sum(all), readChars: this.readChars };
   }
 
-  #follow(piece: Piece): void {
+  private follow(piece: Piece): void {
     if (piece.kind !== 'heading') return;
-    this.#trail = [...this.#trail.filter(({ level }) => level < piece.level), piece];
+    this.trail = [...this.trail.filter(({ level }) => level < piece.level), piece];
   }
 
   /** Headings over a piece, the nearest first to be kept, as long as there is room. A heading ends those of its level. */
-  #trailAbove(first: Piece | undefined): Piece[] {
-    const above = first?.kind === 'heading' ? this.#trail.filter(({ level }) => level < first.level) : this.#trail;
+  private trailAbove(first: Piece | undefined): Piece[] {
+    const above = first?.kind === 'heading' ? this.trail.filter(({ level }) => level < first.level) : this.trail;
     let room = this.maxTokens * TRAIL_SHARE;
     const fitting: Piece[] = [];
     for (const heading of above.toReversed()) {

@@ -47,13 +47,13 @@ export class PublishError extends TroupeError {
 }
 
 export class ActorBus implements Bus {
-  readonly #timeoutMs: number;
+  private readonly timeoutMs: number;
 
   constructor(
     private readonly link: NatsLink,
     private readonly options: ActorBusOptions = {},
   ) {
-    this.#timeoutMs = options.publishTimeoutMs ?? 5_000;
+    this.timeoutMs = options.publishTimeoutMs ?? 5_000;
   }
 
   /**
@@ -67,7 +67,7 @@ export class ActorBus implements Bus {
       this.link.tracer,
       [`publish act.${kind}`, envelope.trace, publishing(envelope.type)],
       ({ context: trace }) =>
-        this.#publish(
+        this.publish(
           STREAM_ACT,
           actorSubject(envelope.to),
           encodeEnvelope(trace === undefined ? envelope : { ...envelope, trace }),
@@ -88,7 +88,7 @@ export class ActorBus implements Bus {
       const message = encodeBody(msg.type, msg);
       message.headers.set('Nats-Msg-Id', id);
       if (context !== undefined) message.headers.set(TRACE_HEADER, context);
-      return this.#publish(STREAM_WORK, subject, message);
+      return this.publish(STREAM_WORK, subject, message);
     });
   }
 
@@ -97,10 +97,11 @@ export class ActorBus implements Bus {
   }
 
   tell(host: string, verdict: HostVerdict): void {
-    if (this.link.isUp()) this.#tell(host, verdict).catch((error: unknown) => this.options.onUntold?.(host, error));
+    if (this.link.isUp())
+      this.putVerdict(host, verdict).catch((error: unknown) => this.options.onUntold?.(host, error));
   }
 
-  async #tell(host: string, verdict: HostVerdict): Promise<void> {
+  private async putVerdict(host: string, verdict: HostVerdict): Promise<void> {
     const bucket = await this.link.kv(BUCKETS.penalty);
     await bucket.put(hostToken(host), JSON.stringify({ host, ...verdict }));
   }
@@ -109,9 +110,9 @@ export class ActorBus implements Bus {
     return PartitionMailbox.open(this.link, { part, epoch, onPoison: this.options.onPoison });
   }
 
-  async #publish(stream: string, subject: string, message: EncodedMessage): Promise<void> {
+  private async publish(stream: string, subject: string, message: EncodedMessage): Promise<void> {
     try {
-      const options = { headers: message.headers, timeout: this.#timeoutMs, expect: { streamName: stream } };
+      const options = { headers: message.headers, timeout: this.timeoutMs, expect: { streamName: stream } };
       await this.link.js.publish(subject, message.data, options);
     } catch (error) {
       throw new PublishError(subject, error);

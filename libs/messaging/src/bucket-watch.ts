@@ -28,11 +28,11 @@ const MIN_BACKOFF_MS = 1_000;
 const MAX_BACKOFF_MS = 30_000;
 
 export class BucketWatch {
-  #iterator: QueuedIterator<KvWatchEntry> | null = null;
-  #stopped = false;
-  #wake = new AbortController();
-  #loop: Promise<void> | null = null;
-  #unlisten: (() => void) | null = null;
+  private iterator: QueuedIterator<KvWatchEntry> | null = null;
+  private stopped = false;
+  private wake = new AbortController();
+  private loop: Promise<void> | null = null;
+  private unlisten: (() => void) | null = null;
 
   constructor(
     private readonly link: NatsLink,
@@ -42,49 +42,49 @@ export class BucketWatch {
 
   /** Resolves when the bucket has been read once. */
   start(): Promise<void> {
-    this.#unlisten = this.link.onRestored(() => this.#renew());
+    this.unlisten = this.link.onRestored(() => this.renew());
     return new Promise((synced) => {
-      this.#loop = this.#run(synced);
+      this.loop = this.run(synced);
     });
   }
 
   async stop(): Promise<void> {
-    this.#stopped = true;
-    this.#unlisten?.();
-    this.#renew();
-    await this.#loop;
+    this.stopped = true;
+    this.unlisten?.();
+    this.renew();
+    await this.loop;
   }
 
   /** Ends the present watcher, or the pause before the next. */
-  #renew(): void {
-    this.#wake.abort();
-    this.#iterator?.stop();
+  private renew(): void {
+    this.wake.abort();
+    this.iterator?.stop();
   }
 
-  async #run(synced: () => void): Promise<void> {
+  private async run(synced: () => void): Promise<void> {
     let backoffMs = MIN_BACKOFF_MS;
-    while (!this.#stopped) {
-      this.#wake = new AbortController();
+    while (!this.stopped) {
+      this.wake = new AbortController();
       const openedAt = performance.now();
       try {
-        await this.#follow(synced);
+        await this.follow(synced);
       } catch (error) {
         this.link.problem(`watcher of bucket ${this.bucket} ended`, error);
       }
-      this.#iterator = null;
+      this.iterator = null;
       if (performance.now() - openedAt > MAX_BACKOFF_MS) backoffMs = MIN_BACKOFF_MS;
-      if (this.#stopped || this.#wake.signal.aborted) continue;
-      await sleep(backoffMs, undefined, { signal: this.#wake.signal }).catch(() => undefined);
+      if (this.stopped || this.wake.signal.aborted) continue;
+      await sleep(backoffMs, undefined, { signal: this.wake.signal }).catch(() => undefined);
       backoffMs = Math.min(backoffMs * 2, MAX_BACKOFF_MS);
     }
   }
 
-  async #follow(synced: () => void): Promise<void> {
+  private async follow(synced: () => void): Promise<void> {
     const kv = await this.link.kv(this.bucket);
     const isEmpty = (await kv.status()).values === 0;
     const iterator = await kv.watch();
-    this.#iterator = iterator;
-    if (this.#stopped || this.#wake.signal.aborted) return iterator.stop();
+    this.iterator = iterator;
+    if (this.stopped || this.wake.signal.aborted) return iterator.stop();
     this.handlers.onReset();
     let isSynced = false;
     const sync = () => {

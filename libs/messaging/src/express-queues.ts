@@ -45,24 +45,24 @@ const SPARE_MS = 50;
 const TENURE_MS = 1_000;
 
 export class ExpressQueues {
-  readonly #queues = new Map<string, HostQueue>();
-  readonly #spares = new Map<string, Spare[]>();
+  private readonly queues = new Map<string, HostQueue>();
+  private readonly spares = new Map<string, Spare[]>();
   /** Keys of the places that are ours, and when each was claimed. */
-  readonly #held = new Map<string, number>();
+  private readonly held = new Map<string, number>();
 
   constructor(private readonly port: ExpressPort) {}
 
   holds(key: string): boolean {
-    return this.#held.has(key);
+    return this.held.has(key);
   }
 
   acquire(request: ExpressRequest): Promise<SlotHold | null> {
     if (request.signal.aborted) return Promise.resolve(null);
-    const spare = this.#takeSpare(request.host);
+    const spare = this.takeSpare(request.host);
     if (spare !== null) return Promise.resolve(spare);
     return new Promise((resolve, reject) => {
       const onAbort = () => {
-        this.#leave(request.host, waiter);
+        this.leave(request.host, waiter);
         resolve(null);
       };
       const waiter: Waiter = {
@@ -77,96 +77,96 @@ export class ExpressQueues {
         },
       };
       request.signal.addEventListener('abort', onAbort, { once: true });
-      this.#enter(request.host, waiter);
+      this.enter(request.host, waiter);
     });
   }
 
   async release(hold: SlotHold): Promise<void> {
-    if (this.#isDue(hold)) return this.#handBack(hold);
-    const next = this.#queues.get(hold.host)?.waiters.shift();
+    if (this.isDue(hold)) return this.handBack(hold);
+    const next = this.queues.get(hold.host)?.waiters.shift();
     if (next !== undefined) next.settle({ ...hold });
-    else this.#keepSpare({ ...hold });
+    else this.keepSpare({ ...hold });
   }
 
   /** Hands every unused place back. */
   async stop(): Promise<void> {
-    const spares = [...this.#spares.values()].flat();
-    this.#spares.clear();
+    const spares = [...this.spares.values()].flat();
+    this.spares.clear();
     for (const { timer } of spares) clearTimeout(timer);
-    await Promise.all(spares.map(({ hold }) => this.#handBack(hold)));
+    await Promise.all(spares.map(({ hold }) => this.handBack(hold)));
   }
 
-  #isDue({ key }: SlotHold): boolean {
-    return performance.now() - (this.#held.get(key) ?? 0) > TENURE_MS;
+  private isDue({ key }: SlotHold): boolean {
+    return performance.now() - (this.held.get(key) ?? 0) > TENURE_MS;
   }
 
-  #keepSpare(hold: SlotHold): void {
-    const spare: Spare = { hold, timer: setTimeout(() => this.#dropSpare(spare), SPARE_MS) };
-    const spares = this.#spares.get(hold.host);
-    if (spares === undefined) this.#spares.set(hold.host, [spare]);
+  private keepSpare(hold: SlotHold): void {
+    const spare: Spare = { hold, timer: setTimeout(() => this.dropSpare(spare), SPARE_MS) };
+    const spares = this.spares.get(hold.host);
+    if (spares === undefined) this.spares.set(hold.host, [spare]);
     else spares.push(spare);
   }
 
-  #takeSpare(host: string): SlotHold | null {
-    const spare = this.#spares.get(host)?.[0];
+  private takeSpare(host: string): SlotHold | null {
+    const spare = this.spares.get(host)?.[0];
     if (spare === undefined) return null;
-    this.#forgetSpare(spare);
+    this.forgetSpare(spare);
     return spare.hold;
   }
 
-  #forgetSpare(spare: Spare): void {
+  private forgetSpare(spare: Spare): void {
     clearTimeout(spare.timer);
-    const left = this.#spares.get(spare.hold.host)!.filter((other) => other !== spare);
-    if (left.length > 0) this.#spares.set(spare.hold.host, left);
-    else this.#spares.delete(spare.hold.host);
+    const left = this.spares.get(spare.hold.host)!.filter((other) => other !== spare);
+    if (left.length > 0) this.spares.set(spare.hold.host, left);
+    else this.spares.delete(spare.hold.host);
   }
 
-  #dropSpare(spare: Spare): void {
-    this.#forgetSpare(spare);
+  private dropSpare(spare: Spare): void {
+    this.forgetSpare(spare);
     // A place that cannot be given back is found again under our name.
-    this.#handBack(spare.hold).catch(() => undefined);
+    this.handBack(spare.hold).catch(() => undefined);
   }
 
-  async #handBack(hold: SlotHold): Promise<void> {
-    this.#held.delete(hold.key);
+  private async handBack(hold: SlotHold): Promise<void> {
+    this.held.delete(hold.key);
     await this.port.release(hold);
   }
 
-  #enter(host: string, waiter: Waiter): void {
-    let queue = this.#queues.get(host);
-    if (queue === undefined) this.#queues.set(host, (queue = { waiters: [], isClaiming: false }));
+  private enter(host: string, waiter: Waiter): void {
+    let queue = this.queues.get(host);
+    if (queue === undefined) this.queues.set(host, (queue = { waiters: [], isClaiming: false }));
     queue.waiters.push(waiter);
-    if (!queue.isClaiming) void this.#serve(host, queue);
+    if (!queue.isClaiming) void this.serve(host, queue);
   }
 
-  #leave(host: string, waiter: Waiter): void {
-    const queue = this.#queues.get(host);
+  private leave(host: string, waiter: Waiter): void {
+    const queue = this.queues.get(host);
     if (queue !== undefined) queue.waiters = queue.waiters.filter((other) => other !== waiter);
   }
 
   /** Claims places for the first waiter, one after another, while there is one. */
-  async #serve(host: string, queue: HostQueue): Promise<void> {
+  private async serve(host: string, queue: HostQueue): Promise<void> {
     queue.isClaiming = true;
     while (queue.waiters.length > 0) {
-      const hold = await this.#claimAny(queue);
+      const hold = await this.claimAny(queue);
       const next = hold === null ? undefined : queue.waiters.shift();
       if (next !== undefined) next.settle(hold);
-      else if (hold !== null) this.#keepSpare(hold);
+      else if (hold !== null) this.keepSpare(hold);
       else await sleep(RETRY_MS + Math.random() * RETRY_MS);
     }
     queue.isClaiming = false;
-    this.#queues.delete(host);
+    this.queues.delete(host);
   }
 
   /** Null when all are taken. When NATS does not answer the first waiter hears of it. */
-  async #claimAny(queue: HostQueue): Promise<SlotHold | null> {
+  private async claimAny(queue: HostQueue): Promise<SlotHold | null> {
     const { host, count, fetcher } = queue.waiters[0]!.request;
     const first = Math.floor(Math.random() * count);
     try {
       for (let n = 0; n < count; n++) {
         const hold = await this.port.claim(host, (first + n) % count, fetcher);
         if (hold === null) continue;
-        this.#held.set(hold.key, performance.now());
+        this.held.set(hold.key, performance.now());
         return hold;
       }
     } catch (error) {

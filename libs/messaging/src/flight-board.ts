@@ -39,9 +39,9 @@ export class FlightBoard {
   async claim(key: string, lifeMs: number, from: FlightHolder | null = null): Promise<FlightClaim> {
     let revision = from?.revision ?? 0;
     for (let tries = 0; tries < MAX_TRIES; tries++) {
-      const written = await this.#put(key, this.fetcher, { lifeMs, revision });
+      const written = await this.put(key, this.fetcher, { lifeMs, revision });
       if (written !== null) return { held: { key, revision: written } };
-      const stored = await this.#get(key);
+      const stored = await this.get(key);
       if (stored !== null && stored.fetcher !== FREE) return { holder: stored };
       revision = stored?.revision ?? 0;
     }
@@ -50,34 +50,38 @@ export class FlightBoard {
 
   /** Takes the key from any holder: what is fetched now is newer. */
   async seize(key: string, lifeMs: number): Promise<FlightHold> {
-    return { key, revision: (await this.#put(key, this.fetcher, { lifeMs, revision: null }))! };
+    return { key, revision: (await this.put(key, this.fetcher, { lifeMs, revision: null }))! };
   }
 
   /** null: the key is free. */
   async find(key: string): Promise<FlightHolder | null> {
-    const stored = await this.#get(key);
+    const stored = await this.get(key);
     return stored?.fetcher === FREE ? null : stored;
   }
 
   /** It lives for this time from now. A key that others have taken stays theirs. */
   async keep(hold: FlightHold, lifeMs: number): Promise<void> {
-    const revision = await this.#put(hold.key, this.fetcher, { lifeMs, revision: hold.revision });
+    const revision = await this.put(hold.key, this.fetcher, { lifeMs, revision: hold.revision });
     if (revision !== null) hold.revision = revision;
   }
 
   /** Frees the key at once. A key that others have taken stays theirs. */
   async free(hold: FlightHold): Promise<void> {
-    await this.#put(hold.key, FREE, { lifeMs: FREED_MS, revision: hold.revision });
+    await this.put(hold.key, FREE, { lifeMs: FREED_MS, revision: hold.revision });
   }
 
-  async #get(key: string): Promise<FlightHolder | null> {
+  private async get(key: string): Promise<FlightHolder | null> {
     const entry = await (await this.link.kv(BUCKETS.flight)).get(key);
     if (entry === null) return null;
     return { fetcher: entry.operation === 'PUT' ? entry.string() : FREE, revision: entry.revision };
   }
 
   /** @param on `revision` null: whatever is there. @returns null: something else is there */
-  async #put(key: string, value: string, on: { lifeMs: number; revision: number | null }): Promise<number | null> {
+  private async put(
+    key: string,
+    value: string,
+    on: { lifeMs: number; revision: number | null },
+  ): Promise<number | null> {
     try {
       const { seq } = await this.link.js.publish(`$KV.${BUCKETS.flight}.${key}`, value, {
         timeout: TIMEOUT_MS,

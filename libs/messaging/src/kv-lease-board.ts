@@ -32,119 +32,119 @@ interface LeaseView {
 }
 
 export class KvLeaseBoard implements LeaseBoard {
-  readonly #members: MemberBoard;
-  readonly #watch: BucketWatch;
-  readonly #leases = new Map<number, LeaseView>();
-  readonly #held = new Map<number, number>();
-  readonly #kind: string;
-  readonly #ttlMs: number;
-  readonly #timeoutMs: number;
-  readonly #now: () => number;
-  #isSynced = false;
+  private readonly members: MemberBoard;
+  private readonly watch: BucketWatch;
+  private readonly leases = new Map<number, LeaseView>();
+  private readonly held = new Map<number, number>();
+  private readonly kind: string;
+  private readonly ttlMs: number;
+  private readonly timeoutMs: number;
+  private readonly now: () => number;
+  private isSynced = false;
 
   constructor(
     private readonly link: NatsLink,
     private readonly options: KvLeaseBoardOptions,
   ) {
-    this.#kind = options.kind ?? 'scheduler';
-    this.#ttlMs = options.ttlMs ?? 3_000;
-    this.#timeoutMs = options.timeoutMs ?? 1_500;
-    this.#now = options.now ?? (() => performance.now());
-    this.#members = new MemberBoard(link, { ttlMs: this.#ttlMs, now: this.#now });
-    this.#watch = new BucketWatch(link, BUCKETS.partition, {
-      onReset: () => this.#forget(),
-      onChange: (change) => this.#note(change),
-      onSynced: () => (this.#isSynced = true),
+    this.kind = options.kind ?? 'scheduler';
+    this.ttlMs = options.ttlMs ?? 3_000;
+    this.timeoutMs = options.timeoutMs ?? 1_500;
+    this.now = options.now ?? (() => performance.now());
+    this.members = new MemberBoard(link, { ttlMs: this.ttlMs, now: this.now });
+    this.watch = new BucketWatch(link, BUCKETS.partition, {
+      onReset: () => this.forget(),
+      onChange: (change) => this.note(change),
+      onSynced: () => (this.isSynced = true),
     });
   }
 
   async start(): Promise<void> {
-    await this.#members.start({ id: this.options.id, kind: this.#kind });
-    await this.#watch.start();
+    await this.members.start({ id: this.options.id, kind: this.kind });
+    await this.watch.start();
   }
 
   liveMembers(): string[] {
-    const replicas = this.#members.list().filter(({ kind }) => kind === this.#kind);
+    const replicas = this.members.list().filter(({ kind }) => kind === this.kind);
     return replicas.map(({ id }) => id);
   }
 
   /** Its own leases count like those of others: one that was given up without a release is free once it has not moved. */
   free(): number[] {
-    if (!this.#isSynced || !this.link.isUp()) return [];
-    const now = this.#now();
+    if (!this.isSynced || !this.link.isUp()) return [];
+    const now = this.now();
     const partitions = Array.from({ length: PARTITIONS }, (_, part) => part);
-    return partitions.filter((part) => this.#isFree(part, now));
+    return partitions.filter((part) => this.isFree(part, now));
   }
 
   async acquire(part: number): Promise<boolean> {
-    const known = this.#leases.get(part)?.revision ?? 0;
-    const revision = await this.#compareAndSet(part, this.options.id, known);
+    const known = this.leases.get(part)?.revision ?? 0;
+    const revision = await this.compareAndSet(part, this.options.id, known);
     if (revision === null) return false;
-    this.#held.set(part, revision);
+    this.held.set(part, revision);
     return true;
   }
 
   async renew(part: number): Promise<boolean> {
-    const held = this.#held.get(part);
+    const held = this.held.get(part);
     if (held === undefined) return false;
-    const revision = (await this.#compareAndSet(part, this.options.id, held)) ?? (await this.#renewUnseen(part));
-    if (revision === null) this.#held.delete(part);
-    else if (this.#held.has(part)) this.#held.set(part, revision);
+    const revision = (await this.compareAndSet(part, this.options.id, held)) ?? (await this.renewUnseen(part));
+    if (revision === null) this.held.delete(part);
+    else if (this.held.has(part)) this.held.set(part, revision);
     return revision !== null;
   }
 
   async release(part: number): Promise<void> {
-    const held = this.#held.get(part);
-    this.#held.delete(part);
-    if (held !== undefined) await this.#compareAndSet(part, '', held);
+    const held = this.held.get(part);
+    this.held.delete(part);
+    if (held !== undefined) await this.compareAndSet(part, '', held);
   }
 
   stepAside(): Promise<void> {
-    return this.#members.stepAside();
+    return this.members.stepAside();
   }
 
   stepIn(): Promise<void> {
-    return this.#members.stepIn();
+    return this.members.stepIn();
   }
 
   async stop(): Promise<void> {
-    await this.#watch.stop();
-    await this.#members.stop();
+    await this.watch.stop();
+    await this.members.stop();
   }
 
   /** An earlier renewal may have been written although its answer was lost. */
-  async #renewUnseen(part: number): Promise<number | null> {
-    const entry = await (await this.#bucket()).get(String(part));
+  private async renewUnseen(part: number): Promise<number | null> {
+    const entry = await (await this.bucket()).get(String(part));
     if (entry === null || entry.operation !== 'PUT' || entry.string() !== this.options.id) return null;
-    return this.#compareAndSet(part, this.options.id, entry.revision);
+    return this.compareAndSet(part, this.options.id, entry.revision);
   }
 
   /** The new revision, or null when the key has moved on. Rejects when the server does not answer in time. */
-  async #compareAndSet(part: number, value: string, previousSeq: number): Promise<number | null> {
+  private async compareAndSet(part: number, value: string, previousSeq: number): Promise<number | null> {
     try {
-      return await (await this.#bucket()).put(String(part), value, { previousSeq, timeout: this.#timeoutMs });
+      return await (await this.bucket()).put(String(part), value, { previousSeq, timeout: this.timeoutMs });
     } catch (error) {
       if (isRevisionConflict(error)) return null;
       throw error;
     }
   }
 
-  #bucket(): Promise<KV> {
+  private bucket(): Promise<KV> {
     return this.link.kv(BUCKETS.partition);
   }
 
-  #isFree(part: number, now: number): boolean {
-    const lease = this.#leases.get(part);
-    return lease === undefined || lease.owner === '' || now - lease.changedAt >= this.#ttlMs;
+  private isFree(part: number, now: number): boolean {
+    const lease = this.leases.get(part);
+    return lease === undefined || lease.owner === '' || now - lease.changedAt >= this.ttlMs;
   }
 
-  #forget(): void {
-    this.#isSynced = false;
-    this.#leases.clear();
+  private forget(): void {
+    this.isSynced = false;
+    this.leases.clear();
   }
 
-  #note({ key, value, revision }: BucketChange): void {
+  private note({ key, value, revision }: BucketChange): void {
     const owner = value === null ? '' : Buffer.from(value).toString();
-    this.#leases.set(Number(key), { revision, owner, changedAt: this.#now() });
+    this.leases.set(Number(key), { revision, owner, changedAt: this.now() });
   }
 }

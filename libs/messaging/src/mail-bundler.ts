@@ -29,9 +29,9 @@ interface Box {
 }
 
 export class MailBundler {
-  readonly #boxes = new Map<ActorKey, Box>();
-  readonly #options: Required<MailBundlerOptions>;
-  #bundles = 0;
+  private readonly boxes = new Map<ActorKey, Box>();
+  private readonly options: Required<MailBundlerOptions>;
+  private bundles = 0;
 
   constructor(
     private readonly bus: { publishActor(mail: Mail): Promise<void> },
@@ -39,55 +39,55 @@ export class MailBundler {
     private readonly id: string,
     options: MailBundlerOptions = {},
   ) {
-    this.#options = { intervalMs: 50, maxMessages: 64, maxText: 300_000, ...options };
+    this.options = { intervalMs: 50, maxMessages: 64, maxText: 300_000, ...options };
   }
 
   /** Like `ActorBus.publishActor`: resolves when the stream has the message, rejects when its piece was not stored. */
   publishActor(envelope: Envelope, text = 2_000): Promise<void> {
-    const box = this.#boxes.get(envelope.to);
+    const box = this.boxes.get(envelope.to);
     if (box === undefined) {
-      this.#open(envelope.to);
+      this.open(envelope.to);
       return this.bus.publishActor(envelope);
     }
     return new Promise((resolve, reject) => {
-      if (box.text + text > this.#options.maxText || box.waiting.length >= this.#options.maxMessages) this.#send(box);
+      if (box.text + text > this.options.maxText || box.waiting.length >= this.options.maxMessages) this.send(box);
       box.waiting.push({ envelope, text, resolve, reject });
       box.text += text;
     });
   }
 
-  #open(to: ActorKey): void {
+  private open(to: ActorKey): void {
     const box: Box = { waiting: [], text: 0, timer: null };
-    this.#boxes.set(to, box);
-    this.#arm(to, box);
+    this.boxes.set(to, box);
+    this.arm(to, box);
   }
 
-  #arm(to: ActorKey, box: Box): void {
+  private arm(to: ActorKey, box: Box): void {
     box.timer = setTimeout(() => {
       if (box.waiting.length === 0) {
-        this.#boxes.delete(to);
+        this.boxes.delete(to);
         return;
       }
-      this.#send(box);
-      this.#arm(to, box);
-    }, this.#options.intervalMs);
+      this.send(box);
+      this.arm(to, box);
+    }, this.options.intervalMs);
   }
 
-  #send(box: Box): void {
+  private send(box: Box): void {
     const waiting = box.waiting;
     box.waiting = [];
     box.text = 0;
-    this.bus.publishActor(this.#pack(waiting.map(({ envelope }) => envelope))).then(
+    this.bus.publishActor(this.pack(waiting.map(({ envelope }) => envelope))).then(
       () => waiting.forEach(({ resolve }) => resolve()),
       (error: unknown) => waiting.forEach(({ reject }) => reject(error)),
     );
   }
 
-  #pack(envelopes: Envelope[]): Mail {
+  private pack(envelopes: Envelope[]): Mail {
     const first = envelopes[0]!;
     if (envelopes.length === 1) return first;
     const messages: ActorMessage[] = envelopes.map(({ body }) => body);
     const body: Bundle = { type: 'Bundle', messages };
-    return { ...first, id: `b.${this.id}.${++this.#bundles}`, type: body.type, body };
+    return { ...first, id: `b.${this.id}.${++this.bundles}`, type: body.type, body };
   }
 }

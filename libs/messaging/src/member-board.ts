@@ -44,93 +44,90 @@ const STANDSTILL = 2;
 const SURE = 2;
 
 export class MemberBoard {
-  readonly #seen = new Map<string, Seen>();
-  readonly #watch: BucketWatch;
-  readonly #ttlMs: number;
-  readonly #beatMs: number;
-  readonly #now: () => number;
-  #self: Member | null = null;
-  #isAside = false;
-  #timers: NodeJS.Timeout[] = [];
-  #presence: Subscription | null = null;
-  #lookedAt = 0;
+  private readonly seen = new Map<string, Seen>();
+  private readonly watch: BucketWatch;
+  private readonly ttlMs: number;
+  private readonly beatMs: number;
+  private readonly now: () => number;
+  private self: Member | null = null;
+  private isAside = false;
+  private timers: NodeJS.Timeout[] = [];
+  private presence: Subscription | null = null;
+  private lookedAt = 0;
   /** When the newest beat that was stored was sent. */
-  #beatAt = -Infinity;
-  #unlisten: (() => void) | null = null;
+  private beatAt = -Infinity;
+  private unlisten: (() => void) | null = null;
   /** Since when beats are heard without a break; null while they are not. */
-  #hearingSince: number | null = null;
+  private hearingSince: number | null = null;
 
   constructor(
     private readonly link: NatsLink,
     options: MemberBoardOptions = {},
   ) {
-    this.#ttlMs = options.ttlMs ?? 5_000;
-    this.#beatMs = options.beatMs ?? 1_000;
-    this.#now = options.now ?? (() => performance.now());
-    this.#watch = new BucketWatch(link, BUCKETS.members, {
-      onReset: () => (this.#hearingSince = null),
-      onChange: (change) => this.#note(change),
-      onSynced: () => (this.#hearingSince = this.#now()),
+    this.ttlMs = options.ttlMs ?? 5_000;
+    this.beatMs = options.beatMs ?? 1_000;
+    this.now = options.now ?? (() => performance.now());
+    this.watch = new BucketWatch(link, BUCKETS.members, {
+      onReset: () => (this.hearingSince = null),
+      onChange: (change) => this.note(change),
+      onSynced: () => (this.hearingSince = this.now()),
     });
   }
 
   /** Joins under this id and resolves when the other members are known. */
   async start(member: Member): Promise<void> {
-    this.#self = member;
-    this.#presence = announcePresence(this.link, member.id);
-    await this.#beat();
-    await this.#watch.start();
-    this.#unlisten = this.link.onRestored(() => void this.#beat());
-    this.#lookedAt = this.#now();
-    this.#timers = [
-      setInterval(() => void this.#beat(), this.#beatMs),
-      setInterval(() => this.#look(), this.#beatMs / 2),
-    ];
+    this.self = member;
+    this.presence = announcePresence(this.link, member.id);
+    await this.beat();
+    await this.watch.start();
+    this.unlisten = this.link.onRestored(() => void this.beat());
+    this.lookedAt = this.now();
+    this.timers = [setInterval(() => void this.beat(), this.beatMs), setInterval(() => this.look(), this.beatMs / 2)];
   }
 
   /** False when this process may have stood still, or been cut off, for so long that others take it for dead. */
   isSurelySeen(): boolean {
-    return this.#now() - this.#beatAt < SURE * this.#beatMs;
+    return this.now() - this.beatAt < SURE * this.beatMs;
   }
 
   /** True for ourselves, and for all others while no beat can be heard. */
   isAlive(id: string): boolean {
-    if (id === this.#self?.id) return true;
-    if (!this.#isHearing()) return true;
-    const seen = this.#seen.get(id);
-    return seen !== undefined && this.#isFresh(seen);
+    if (id === this.self?.id) return true;
+    if (!this.isHearing()) return true;
+    const seen = this.seen.get(id);
+    return seen !== undefined && this.isFresh(seen);
   }
 
   list(): Member[] {
-    const members = [...this.#seen].filter(([id, seen]) => id !== this.#self?.id && this.#isFresh(seen));
+    const members = [...this.seen].filter(([id, seen]) => id !== this.self?.id && this.isFresh(seen));
     const others = members.map(([id, { kind }]) => ({ id, kind }));
-    return this.#self === null ? others : [this.#self, ...others];
+    return this.self === null ? others : [this.self, ...others];
   }
 
   /** For the others this process is gone until it steps in again; it goes on watching. */
   async stepAside(): Promise<void> {
-    this.#isAside = true;
-    await this.#signOff();
+    this.isAside = true;
+    await this.signOff();
   }
 
   stepIn(): Promise<void> {
-    this.#isAside = false;
-    return this.#beat();
+    this.isAside = false;
+    return this.beat();
   }
 
   /** Leaves; the others know at once. */
   async stop(): Promise<void> {
-    for (const timer of this.#timers) clearInterval(timer);
-    this.#unlisten?.();
-    if (!this.link.nc.isClosed()) this.#presence?.unsubscribe();
-    await this.#watch.stop();
-    await this.#signOff();
-    this.#self = null;
+    for (const timer of this.timers) clearInterval(timer);
+    this.unlisten?.();
+    if (!this.link.nc.isClosed()) this.presence?.unsubscribe();
+    await this.watch.stop();
+    await this.signOff();
+    this.self = null;
   }
 
-  async #signOff(): Promise<void> {
-    if (this.#self === null || !this.link.isUp()) return;
-    const { id } = this.#self;
+  private async signOff(): Promise<void> {
+    if (this.self === null || !this.link.isUp()) return;
+    const { id } = this.self;
     try {
       await (await this.link.kv(BUCKETS.members)).purge(id);
     } catch (error) {
@@ -138,54 +135,54 @@ export class MemberBoard {
     }
   }
 
-  #isFresh(seen: Seen): boolean {
-    if (!this.#isHearing()) return true;
-    return seen.absences < ABSENCES && this.#silenceMs(seen) < this.#ttlMs;
+  private isFresh(seen: Seen): boolean {
+    if (!this.isHearing()) return true;
+    return seen.absences < ABSENCES && this.silenceMs(seen) < this.ttlMs;
   }
 
-  #silenceMs({ at }: Seen): number {
-    return this.#now() - Math.max(at, this.#hearingSince ?? Infinity);
+  private silenceMs({ at }: Seen): number {
+    return this.now() - Math.max(at, this.hearingSince ?? Infinity);
   }
 
-  #isHearing(): boolean {
-    return this.#hearingSince !== null && this.link.isUp() && !this.#stoodStill();
+  private isHearing(): boolean {
+    return this.hearingSince !== null && this.link.isUp() && !this.stoodStill();
   }
 
-  #stoodStill(): boolean {
-    return this.#now() - this.#lookedAt > STANDSTILL * this.#beatMs;
+  private stoodStill(): boolean {
+    return this.now() - this.lookedAt > STANDSTILL * this.beatMs;
   }
 
-  #look(): void {
+  private look(): void {
     // Until the watch is made anew after a break, nothing that was missed has been heard.
-    if (!this.link.isUp()) this.#hearingSince = null;
-    else if (this.#hearingSince !== null && this.#stoodStill()) this.#hearingSince = this.#now();
-    this.#lookedAt = this.#now();
-    if (!this.#isHearing()) return;
-    for (const [id, seen] of this.#seen) {
-      const silenceMs = this.#silenceMs(seen);
-      const isDoubtful = !seen.isHeard || silenceMs > DOUBT * this.#beatMs;
-      if (isDoubtful && silenceMs < this.#ttlMs) void this.#askFor(id, seen);
+    if (!this.link.isUp()) this.hearingSince = null;
+    else if (this.hearingSince !== null && this.stoodStill()) this.hearingSince = this.now();
+    this.lookedAt = this.now();
+    if (!this.isHearing()) return;
+    for (const [id, seen] of this.seen) {
+      const silenceMs = this.silenceMs(seen);
+      const isDoubtful = !seen.isHeard || silenceMs > DOUBT * this.beatMs;
+      if (isDoubtful && silenceMs < this.ttlMs) void this.askFor(id, seen);
     }
   }
 
-  async #askFor(id: string, seen: Seen): Promise<void> {
+  private async askFor(id: string, seen: Seen): Promise<void> {
     const { at } = seen;
-    const isGone = await isAbsent(this.link, id, this.#beatMs / 2);
+    const isGone = await isAbsent(this.link, id, this.beatMs / 2);
     if (seen.at === at) seen.absences = isGone ? seen.absences + 1 : 0;
   }
 
-  #note({ key, value, isUpdate }: BucketChange): void {
-    if (value === null) this.#seen.delete(key);
-    else this.#seen.set(key, { kind: Buffer.from(value).toString(), at: this.#now(), isHeard: isUpdate, absences: 0 });
+  private note({ key, value, isUpdate }: BucketChange): void {
+    if (value === null) this.seen.delete(key);
+    else this.seen.set(key, { kind: Buffer.from(value).toString(), at: this.now(), isHeard: isUpdate, absences: 0 });
   }
 
-  async #beat(): Promise<void> {
-    const { id, kind } = this.#self!;
-    if (this.#isAside || !this.link.isUp()) return;
-    const sentAt = this.#now();
+  private async beat(): Promise<void> {
+    const { id, kind } = this.self!;
+    if (this.isAside || !this.link.isUp()) return;
+    const sentAt = this.now();
     try {
-      await (await this.link.kv(BUCKETS.members)).put(id, kind, { timeout: this.#beatMs });
-      this.#beatAt = Math.max(this.#beatAt, sentAt);
+      await (await this.link.kv(BUCKETS.members)).put(id, kind, { timeout: this.beatMs });
+      this.beatAt = Math.max(this.beatAt, sentAt);
     } catch (error) {
       this.link.problem('heartbeat not written', error);
     }

@@ -48,13 +48,13 @@ export class NatsServerUnfitError extends TroupeError {
 
 export class NatsLink {
   readonly js: JetStreamClient;
-  readonly #kvm: Kvm;
-  readonly #buckets = new Map<string, Promise<KV>>();
-  readonly #listeners = new Set<() => void>();
-  readonly #writes = new WriteWatch();
-  #up = true;
-  #wantsTopology = false;
-  #ensuring: Promise<void> | null = null;
+  private readonly kvm: Kvm;
+  private readonly buckets = new Map<string, Promise<KV>>();
+  private readonly listeners = new Set<() => void>();
+  private readonly writes = new WriteWatch();
+  private up = true;
+  private wantsTopology = false;
+  private ensuring: Promise<void> | null = null;
 
   private constructor(
     readonly nc: NatsConnection,
@@ -64,9 +64,9 @@ export class NatsLink {
     this.js = jetstream(nc, { timeout: REQUEST_TIMEOUT_MS });
     const publish = this.js.publish.bind(this.js);
     // Connection by which buckets publish, too.
-    this.js.publish = (subject, ...rest) => this.#writes.watch(subject, () => publish(subject, ...rest));
-    this.#kvm = new Kvm(this.js);
-    void this.#watchStatus();
+    this.js.publish = (subject, ...rest) => this.writes.watch(subject, () => publish(subject, ...rest));
+    this.kvm = new Kvm(this.js);
+    void this.watchStatus();
   }
 
   /**
@@ -88,11 +88,11 @@ export class NatsLink {
 
   /** The bucket as a handle that outlives its deletion and recreation. */
   kv(bucket: string): Promise<KV> {
-    let handle = this.#buckets.get(bucket);
+    let handle = this.buckets.get(bucket);
     if (handle === undefined) {
-      handle = this.#kvm.open(bucket, { allow_direct: true });
-      handle.catch(() => this.#buckets.delete(bucket));
-      this.#buckets.set(bucket, handle);
+      handle = this.kvm.open(bucket, { allow_direct: true });
+      handle.catch(() => this.buckets.delete(bucket));
+      this.buckets.set(bucket, handle);
     }
     return handle;
   }
@@ -102,21 +102,21 @@ export class NatsLink {
    * it is repeated after each reconnect.
    */
   ensureTopology(): Promise<void> {
-    this.#wantsTopology = true;
-    this.#ensuring ??= this.#ensure().finally(() => {
-      this.#ensuring = null;
+    this.wantsTopology = true;
+    this.ensuring ??= this.ensure().finally(() => {
+      this.ensuring = null;
     });
-    return this.#ensuring;
+    return this.ensuring;
   }
 
   /** Runs `listener` after every reconnect, once the topology is whole again. Returns the way out. */
   onRestored(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
   }
 
   isUp(): boolean {
-    return this.#up && !this.nc.isClosed() && !this.nc.isDraining();
+    return this.up && !this.nc.isClosed() && !this.nc.isDraining();
   }
 
   /** A round trip to the server and to JetStream. Rejects when either does not answer within 2 s, or what we sent was not stored. */
@@ -124,13 +124,13 @@ export class NatsLink {
     if (!this.isUp())
       throw new TroupeError('UNKNOWN_ERROR', 'NATS is not connected', { retryable: true, httpStatus: 503 });
     await this.nc.request('$JS.API.INFO', undefined, { timeout: 2_000 });
-    const complaint = this.#writes.complaint();
+    const complaint = this.writes.complaint();
     if (complaint !== null) throw new TroupeError('UNKNOWN_ERROR', complaint, { retryable: true, httpStatus: 503 });
   }
 
   async close(): Promise<void> {
     if (this.nc.isClosed()) return;
-    if (!this.#up) return this.nc.close();
+    if (!this.up) return this.nc.close();
     await this.nc.drain().catch(() => this.nc.close());
   }
 
@@ -143,15 +143,15 @@ export class NatsLink {
     this.options.onProblem?.(text, error);
   }
 
-  async #ensure(): Promise<void> {
+  private async ensure(): Promise<void> {
     const untilMs = performance.now() + ELECTION_MS;
     for (;;) {
       try {
-        await ensureStreams(this.jsm, this.#replicas());
-        await ensureBuckets(this.jsm, this.#kvm, this.#replicas());
+        await ensureStreams(this.jsm, this.replicas());
+        await ensureBuckets(this.jsm, this.kvm, this.replicas());
         return;
       } catch (error) {
-        if (hasTooFewServers(error)) throw new NatsServerUnfitError(this.#tooFewServers());
+        if (hasTooFewServers(error)) throw new NatsServerUnfitError(this.tooFewServers());
         if (!isTransient(error) || !this.isUp() || performance.now() > untilMs) throw error;
         this.problem('JetStream does not answer yet', error);
         await sleep(RESTORE_RETRY_MS * 5);
@@ -160,41 +160,41 @@ export class NatsLink {
   }
 
   /** Copies of streams and buckets. */
-  #replicas(): number {
+  private replicas(): number {
     return replicasFor(this.options.server, this.nc.info?.cluster);
   }
 
-  #tooFewServers(): string {
+  private tooFewServers(): string {
     const servers = this.nc.info?.cluster === undefined ? 'The NATS server is alone' : 'The NATS cluster is too small';
-    return `${servers}: it cannot keep ${this.#replicas()} copies. Add servers with JetStream, or set NATS_REPLICAS=1`;
+    return `${servers}: it cannot keep ${this.replicas()} copies. Add servers with JetStream, or set NATS_REPLICAS=1`;
   }
 
-  async #watchStatus(): Promise<void> {
+  private async watchStatus(): Promise<void> {
     for await (const status of this.nc.status()) {
-      if (status.type === 'staleConnection') this.#dropConnection();
-      if (status.type === 'disconnect') this.#up = false;
+      if (status.type === 'staleConnection') this.dropConnection();
+      if (status.type === 'disconnect') this.up = false;
       if (status.type === 'reconnect') {
-        this.#up = true;
-        this.#writes.forget();
-        void this.#restore();
+        this.up = true;
+        this.writes.forget();
+        void this.restore();
       }
     }
-    this.#up = false;
+    this.up = false;
   }
 
   /** The client sends everything before it closes. On a connection that takes nothing any more it would wait for a quarter of an hour. */
-  #dropConnection(): void {
+  private dropConnection(): void {
     const { protocol } = this.nc as unknown as { protocol?: { transport?: { socket?: Socket } } };
     const socket = protocol?.transport?.socket;
     setTimeout(() => socket?.destroy(), LAST_WORDS_MS).unref();
   }
 
   /** JetStream answers a little later than the server does, so this repeats until it works or the link breaks again. */
-  async #restore(): Promise<void> {
+  private async restore(): Promise<void> {
     while (this.isUp()) {
       try {
-        if (this.#wantsTopology) await this.ensureTopology();
-        for (const listener of this.#listeners) listener();
+        if (this.wantsTopology) await this.ensureTopology();
+        for (const listener of this.listeners) listener();
         return;
       } catch (error) {
         this.problem('topology not restored yet', error);

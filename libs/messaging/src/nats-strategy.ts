@@ -83,15 +83,15 @@ interface Delivery extends WorkDelivery {
 const WORK_PATTERN = /^work\.([a-z]+)\.(hi|lo)$/;
 
 export class NatsStrategy extends Server implements CustomTransportStrategy {
-  readonly #feeds: (WorkFeed | RpcServer)[] = [];
-  readonly #subscriptions: Subscription[] = [];
-  readonly #queue: WorkQueue;
-  readonly #rpc: Rpc;
+  private readonly feeds: (WorkFeed | RpcServer)[] = [];
+  private readonly subscriptions: Subscription[] = [];
+  private readonly queue: WorkQueue;
+  private readonly rpc: Rpc;
 
   constructor(private readonly options: NatsStrategyOptions) {
     super();
-    this.#queue = new WorkQueue(options.link);
-    this.#rpc = new Rpc(options.link);
+    this.queue = new WorkQueue(options.link);
+    this.rpc = new Rpc(options.link);
   }
 
   /** @throws HandlerPatternError when the pattern has a handler already. */
@@ -110,7 +110,7 @@ export class NatsStrategy extends Server implements CustomTransportStrategy {
   }
 
   listen(callback: (error?: unknown) => void): void {
-    this.#bindAll().then(
+    this.bindAll().then(
       () => callback(),
       (error: unknown) => callback(error),
     );
@@ -119,11 +119,11 @@ export class NatsStrategy extends Server implements CustomTransportStrategy {
   /** Takes nothing more and waits for what is in work. */
   async close(): Promise<void> {
     const subscriptions = this.options.link.isUp()
-      ? this.#subscriptions.map((subscription) => subscription.drain())
+      ? this.subscriptions.map((subscription) => subscription.drain())
       : [];
-    await Promise.all([...this.#feeds.map((feed) => feed.stop()), ...subscriptions]);
-    this.#feeds.length = 0;
-    this.#subscriptions.length = 0;
+    await Promise.all([...this.feeds.map((feed) => feed.stop()), ...subscriptions]);
+    this.feeds.length = 0;
+    this.subscriptions.length = 0;
   }
 
   on(): void {
@@ -134,21 +134,21 @@ export class NatsStrategy extends Server implements CustomTransportStrategy {
     return this.options.link.nc as T;
   }
 
-  async #bindAll(): Promise<void> {
+  private async bindAll(): Promise<void> {
     const missing = (this.options.expects ?? []).filter((subject) => !this.messageHandlers.has(subject));
     if (missing.length > 0) throw new HandlerPatternError(`no handler for ${missing.join(', ')}`);
-    for (const [subject, handler] of this.messageHandlers) await this.#bind(subject, handler);
+    for (const [subject, handler] of this.messageHandlers) await this.bind(subject, handler);
   }
 
-  async #bind(subject: string, handler: MessageHandler): Promise<void> {
+  private async bind(subject: string, handler: MessageHandler): Promise<void> {
     const extras = (handler.extras ?? {}) as HandlerExtras;
     const work = WORK_PATTERN.exec(subject);
-    if (work !== null) this.#feeds.push(await this.#bindWork(subject, handler, work, extras));
-    else if (subject.startsWith('rpc.')) this.#feeds.push(await this.#bindRpc(subject, handler, extras));
-    else this.#bindEvent(subject, handler, extras);
+    if (work !== null) this.feeds.push(await this.bindWork(subject, handler, work, extras));
+    else if (subject.startsWith('rpc.')) this.feeds.push(await this.bindRpc(subject, handler, extras));
+    else this.bindEvent(subject, handler, extras);
   }
 
-  #bindWork(
+  private bindWork(
     subject: string,
     handler: MessageHandler,
     [, cls, prio]: RegExpExecArray,
@@ -157,35 +157,33 @@ export class NatsStrategy extends Server implements CustomTransportStrategy {
     if (!WORK_CLASSES.includes(cls as WorkClass))
       throw new HandlerPatternError(`${subject}: there is no work class ${cls}`);
     const maxInFlight = extras.maxInFlight ?? this.options.maxInFlight ?? 16;
-    return this.#queue.consume(
-      cls as WorkClass,
-      prio as WorkPriority,
-      { maxInFlight },
-      this.#handling(handler, subject),
-    );
+    return this.queue.consume(cls as WorkClass, prio as WorkPriority, { maxInFlight }, this.handling(handler, subject));
   }
 
-  #bindRpc(subject: string, handler: MessageHandler, extras: HandlerExtras): Promise<RpcServer> {
+  private bindRpc(subject: string, handler: MessageHandler, extras: HandlerExtras): Promise<RpcServer> {
     const capacity = extras.capacity ?? this.options.capacity ?? 64;
     const queue = extras.queue ?? this.options.queue ?? subject;
-    const handle = this.#handling<{ head: unknown; body?: Uint8Array }>(handler, subject);
-    return this.#rpc.serve(subject, { queue, capacity }, (head, body, signal, trace) =>
+    const handle = this.handling<{ head: unknown; body?: Uint8Array }>(handler, subject);
+    return this.rpc.serve(subject, { queue, capacity }, (head, body, signal, trace) =>
       handle({ head, body }, { redelivered: false, signal, trace }),
     );
   }
 
-  #bindEvent(pattern: string, handler: MessageHandler, extras: HandlerExtras): void {
+  private bindEvent(pattern: string, handler: MessageHandler, extras: HandlerExtras): void {
     const subscription = this.options.link.nc.subscribe(pattern, {
       queue: extras.queue,
       callback: (error, msg) => {
         if (error !== null) return this.logger.error(error);
-        void this.#onEvent(this.#handling(handler, msg.subject), msg.data);
+        void this.onEvent(this.handling(handler, msg.subject), msg.data);
       },
     });
-    this.#subscriptions.push(subscription);
+    this.subscriptions.push(subscription);
   }
 
-  async #onEvent(handle: (body: unknown, delivery: Delivery) => Promise<unknown>, data: Uint8Array): Promise<void> {
+  private async onEvent(
+    handle: (body: unknown, delivery: Delivery) => Promise<unknown>,
+    data: Uint8Array,
+  ): Promise<void> {
     try {
       const body: unknown = data.length === 0 ? null : JSON.parse(Buffer.from(data).toString());
       await handle(body, { redelivered: false, trace: undefined });
@@ -195,7 +193,7 @@ export class NatsStrategy extends Server implements CustomTransportStrategy {
   }
 
   /** The handler as the bus calls it: all that it emits becomes one value. */
-  #handling<R>(handler: MessageHandler, subject: string): (payload: unknown, delivery: Delivery) => Promise<R> {
+  private handling<R>(handler: MessageHandler, subject: string): (payload: unknown, delivery: Delivery) => Promise<R> {
     const { activatesTraces = false, link } = this.options;
     const handle = async (payload: unknown, { redelivered, trace, signal = null }: Delivery): Promise<R> => {
       const result: unknown = await handler(payload, new NatsContext([{ subject, redelivered, signal, trace }]));

@@ -10,41 +10,41 @@ import type { NatsLink } from './nats-link.js';
 const REMEMBERED_JOBS = 100_000;
 
 export class PauseBoard {
-  readonly #news = new LRUCache<Uuid, PauseNews>({ max: REMEMBERED_JOBS });
-  readonly #watch: BucketWatch;
+  private readonly news = new LRUCache<Uuid, PauseNews>({ max: REMEMBERED_JOBS });
+  private readonly watch: BucketWatch;
 
   constructor(private readonly link: NatsLink) {
-    this.#watch = new BucketWatch(link, BUCKETS.pause, {
+    this.watch = new BucketWatch(link, BUCKETS.pause, {
       onReset: () => undefined,
       onChange: ({ key, value }) => {
         const news = value === null ? null : readNews(value);
-        if (news !== null) this.#note(key, news);
+        if (news !== null) this.note(key, news);
       },
       onSynced: () => undefined,
     });
   }
 
   start(): Promise<void> {
-    return this.#watch.start();
+    return this.watch.start();
   }
 
   stop(): Promise<void> {
-    return this.#watch.stop();
+    return this.watch.stop();
   }
 
   /** News beyond pause or resume number `knownV` of the job; null when there are none. */
   newsSince(job: Uuid, knownV: number): PauseNews | null {
-    const news = this.#news.get(job);
+    const news = this.news.get(job);
     return news !== undefined && news.v > knownV ? news : null;
   }
 
   async put(job: Uuid, news: PauseNews): Promise<void> {
-    this.#note(job, news);
+    this.note(job, news);
     await (await this.link.kv(BUCKETS.pause)).put(job, JSON.stringify(news));
   }
 
-  #note(job: Uuid, news: PauseNews): void {
-    if (this.newsSince(job, news.v - 1) === null) this.#news.set(job, news);
+  private note(job: Uuid, news: PauseNews): void {
+    if (this.newsSince(job, news.v - 1) === null) this.news.set(job, news);
   }
 }
 

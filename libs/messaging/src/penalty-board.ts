@@ -33,30 +33,30 @@ const SILENCE_MS = 90_000;
 const REMEMBERED_HOSTS = 20_000;
 
 export class PenaltyBoard {
-  readonly #heard = new LRUCache<string, Heard>({ max: REMEMBERED_HOSTS });
-  readonly #watch: BucketWatch;
+  private readonly heard = new LRUCache<string, Heard>({ max: REMEMBERED_HOSTS });
+  private readonly watch: BucketWatch;
 
   constructor(
     link: NatsLink,
     private readonly now: () => number = () => performance.now(),
   ) {
-    this.#watch = new BucketWatch(link, BUCKETS.penalty, {
+    this.watch = new BucketWatch(link, BUCKETS.penalty, {
       onReset: () => undefined,
-      onChange: (change) => this.#receive(change),
+      onChange: (change) => this.receive(change),
       onSynced: () => undefined,
     });
   }
 
   start(): Promise<void> {
-    return this.#watch.start();
+    return this.watch.start();
   }
 
   stop(): Promise<void> {
-    return this.#watch.stop();
+    return this.watch.stop();
   }
 
   of(host: string): HostView {
-    const heard = this.#heard.get(hostToken(host));
+    const heard = this.heard.get(hostToken(host));
     const now = this.now();
     if (heard === undefined || heard.believedUntil < now) return OPEN;
     const { state, gapMs, share, restUntil } = heard;
@@ -64,14 +64,14 @@ export class PenaltyBoard {
   }
 
   /** A new watcher repeats what is in the bucket: the same revision is no news. An earlier version's entry has no `v`. */
-  #receive({ key, value, revision }: BucketChange): void {
+  private receive({ key, value, revision }: BucketChange): void {
     if (value === null) return;
-    const known = this.#heard.peek(key);
+    const known = this.heard.peek(key);
     const verdict = JSON.parse(Buffer.from(value).toString()) as Partial<HostVerdict>;
     const { v, state = 'open', restMs = 0, gapMs = 0, share = 1 } = verdict;
     if (v === undefined || (known !== undefined && (v < known.v || isRepeat(known, v, revision)))) return;
     const restUntil = this.now() + restMs;
-    this.#heard.set(key, { v, revision, state, gapMs, share, restUntil, believedUntil: restUntil + SILENCE_MS });
+    this.heard.set(key, { v, revision, state, gapMs, share, restUntil, believedUntil: restUntil + SILENCE_MS });
   }
 }
 

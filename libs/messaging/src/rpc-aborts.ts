@@ -3,27 +3,27 @@ import { abortSubject } from '@troupe/contracts';
 import type { NatsLink } from './nats-link.js';
 
 export class RpcAborts {
-  readonly #controllers = new Map<string, AbortController>();
-  #isListening = false;
+  private readonly controllers = new Map<string, AbortController>();
+  private isListening = false;
 
   constructor(private readonly link: NatsLink) {}
 
   listen(): void {
-    if (this.#isListening) return;
-    this.#isListening = true;
+    if (this.isListening) return;
+    this.isListening = true;
     const prefix = abortSubject('').length;
     this.link.nc.subscribe(abortSubject('*'), {
       callback: (error, msg) => {
-        if (error === null) this.#controllers.get(msg.subject.slice(prefix))?.abort(new Error('The client has gone'));
+        if (error === null) this.controllers.get(msg.subject.slice(prefix))?.abort(new Error('The client has gone'));
       },
     });
   }
 
   add(id: string, controller: AbortController): void {
-    this.#controllers.set(id, controller);
+    this.controllers.set(id, controller);
   }
 
   remove(id: string, controller: AbortController): void {
-    if (this.#controllers.get(id) === controller) this.#controllers.delete(id);
+    if (this.controllers.get(id) === controller) this.controllers.delete(id);
   }
 }

@@ -45,11 +45,11 @@ export interface RpcServiceOptions extends RpcServeOptions {
 
 export class RpcService implements RpcServer {
   /** Requests in work, by the id in their head. */
-  readonly #working = new Map<string, Promise<PackedFrame>>();
-  #subscription: Subscription | null = null;
-  #running = 0;
-  #isStopped = false;
-  #onIdle: (() => void) | null = null;
+  private readonly working = new Map<string, Promise<PackedFrame>>();
+  private subscription: Subscription | null = null;
+  private running = 0;
+  private isStopped = false;
+  private onIdle: (() => void) | null = null;
 
   constructor(
     private readonly link: NatsLink,
@@ -59,61 +59,61 @@ export class RpcService implements RpcServer {
   /** Resolves when the server has the subscription. */
   async start(): Promise<void> {
     this.options.aborts.listen();
-    this.#join();
+    this.join();
     await this.link.nc.flush();
   }
 
   async stop(): Promise<void> {
-    this.#isStopped = true;
-    this.#leave();
-    if (this.#running > 0) await new Promise<void>((resolve) => (this.#onIdle = resolve));
+    this.isStopped = true;
+    this.leave();
+    if (this.running > 0) await new Promise<void>((resolve) => (this.onIdle = resolve));
     if (this.link.isUp()) await this.link.nc.flush();
   }
 
-  #join(): void {
-    if (this.#subscription !== null || this.#isStopped || this.link.nc.isClosed()) return;
-    this.#subscription = this.link.nc.subscribe(this.options.subject, {
+  private join(): void {
+    if (this.subscription !== null || this.isStopped || this.link.nc.isClosed()) return;
+    this.subscription = this.link.nc.subscribe(this.options.subject, {
       queue: this.options.queue,
       callback: (error, msg) => {
-        if (error === null) this.#receive(msg);
+        if (error === null) this.receive(msg);
         else this.link.problem(`requests on ${this.options.subject}`, error);
       },
     });
   }
 
   /** Requests that are on their way are still received, and told that this server is full. */
-  #leave(): void {
-    const subscription = this.#subscription;
-    this.#subscription = null;
+  private leave(): void {
+    const subscription = this.subscription;
+    this.subscription = null;
     if (subscription === null || this.link.nc.isClosed()) return;
     subscription.drain().catch((error: unknown) => this.link.problem(`${this.options.subject} not left`, error));
   }
 
-  #receive(msg: Msg): void {
-    if (this.#isStopped || this.#running >= this.options.capacity) {
+  private receive(msg: Msg): void {
+    if (this.isStopped || this.running >= this.options.capacity) {
       msg.respond(undefined, { headers: flag(BUSY_HEADER, '1') });
       return;
     }
-    this.#running++;
-    if (this.#running >= this.options.capacity) this.#leave();
-    void this.#answer(msg).finally(() => {
-      this.#running--;
-      if (this.#running === 0) this.#onIdle?.();
-      this.#join();
+    this.running++;
+    if (this.running >= this.options.capacity) this.leave();
+    void this.answer(msg).finally(() => {
+      this.running--;
+      if (this.running === 0) this.onIdle?.();
+      this.join();
     });
   }
 
-  async #answer(msg: Msg): Promise<void> {
+  private async answer(msg: Msg): Promise<void> {
     const { presence } = this.options;
     const beat = () => {
-      this.#respond(msg, () => msg.respond(undefined, { headers: flag(BEAT_HEADER, presence) }));
+      this.respond(msg, () => msg.respond(undefined, { headers: flag(BEAT_HEADER, presence) }));
       next = setTimeout(beat, BEAT_MS);
     };
     let next = setTimeout(beat, FIRST_BEAT_MS);
     try {
-      await this.#handle(msg);
+      await this.handle(msg);
     } catch (error) {
-      this.#respond(msg, () =>
+      this.respond(msg, () =>
         msg.respond(undefined, { headers: flag(ERROR_HEADER, JSON.stringify(errorToWire(error))) }),
       );
     } finally {
@@ -121,16 +121,16 @@ export class RpcService implements RpcServer {
     }
   }
 
-  async #handle(msg: Msg): Promise<void> {
+  private async handle(msg: Msg): Promise<void> {
     const { head, body } = await unpackFrame<{ id?: unknown } | null>(msg.data, msg.headers);
     const id = typeof head?.id === 'string' ? head.id : null;
-    const work = (id === null ? undefined : this.#working.get(id)) ?? this.#work(id, head, body, traceIn(msg.headers));
+    const work = (id === null ? undefined : this.working.get(id)) ?? this.work(id, head, body, traceIn(msg.headers));
     const frame = await work;
-    this.#respond(msg, () => msg.respond(frame.data, { headers: frame.headers }));
+    this.respond(msg, () => msg.respond(frame.data, { headers: frame.headers }));
   }
 
   /** A client that has not heard of its request for a while asks again, and gets the answer of the same work. */
-  async #work(
+  private async work(
     id: string | null,
     head: unknown,
     body: Uint8Array,
@@ -142,18 +142,18 @@ export class RpcService implements RpcServer {
       handler(head, body, controller.signal, context),
     ).then((reply) => packFrame(reply.head, reply.body ?? null, this.link.nc.info?.max_payload ?? 0));
     if (id === null) return work;
-    this.#working.set(id, work);
+    this.working.set(id, work);
     this.options.aborts.add(id, controller);
     try {
       return await work;
     } finally {
-      this.#working.delete(id);
+      this.working.delete(id);
       this.options.aborts.remove(id, controller);
     }
   }
 
   /** A client whose answer cannot be sent hears nothing, and asks another replica. */
-  #respond(msg: Msg, respond: () => boolean): void {
+  private respond(msg: Msg, respond: () => boolean): void {
     try {
       respond();
     } catch (error) {

@@ -48,15 +48,15 @@ const SILENCE_MS = 5_000;
 const DOUBT_MS = 1.5 * BEAT_MS;
 
 export class Rpc {
-  readonly #pending = new Map<string, PendingCall>();
-  readonly #aborts: RpcAborts;
-  #inbox = '';
-  #replies: Subscription | null = null;
-  #presence: string | null = null;
-  #calls = 0;
+  private readonly pending = new Map<string, PendingCall>();
+  private readonly aborts: RpcAborts;
+  private inbox = '';
+  private replies: Subscription | null = null;
+  private presence: string | null = null;
+  private calls = 0;
 
   constructor(private readonly link: NatsLink) {
-    this.#aborts = new RpcAborts(link);
+    this.aborts = new RpcAborts(link);
   }
 
   /**
@@ -70,11 +70,16 @@ export class Rpc {
     signal?.throwIfAborted();
     return inSpan(this.link.tracer, [`request ${subject}`, trace, { kind: 'client' }], async ({ context }) => {
       const frame = await packFrame(head, body, this.link.nc.info?.max_payload ?? 0);
-      return this.#call<H>(subject, head, withTrace(frame, context), options);
+      return this.callPacked<H>(subject, head, withTrace(frame, context), options);
     });
   }
 
-  async #call<H>(subject: string, head: object, frame: PackedFrame, options: RpcCallOptions): Promise<RpcFrame<H>> {
+  private async callPacked<H>(
+    subject: string,
+    head: object,
+    frame: PackedFrame,
+    options: RpcCallOptions,
+  ): Promise<RpcFrame<H>> {
     const { signal, timeoutMs, whenLost } = options;
     const roomUntil = performance.now() + (timeoutMs * 2) / 3;
     const call = new PendingCall(timeoutMs, signal, (server) => isAbsent(this.link, server));
@@ -82,46 +87,46 @@ export class Rpc {
     let isAnswered = false;
     try {
       for (;;) {
-        if (!call.hasHeard()) this.#ask(subject, frame, call);
+        if (!call.hasHeard()) this.ask(subject, frame, call);
         const heard = await call.next();
         isAnswered = typeof heard === 'object';
-        if (typeof heard === 'object') return await this.#read<H>(heard.answer);
+        if (typeof heard === 'object') return await this.read<H>(heard.answer);
         if (heard === 'timeout') throw timedOut(subject, timeoutMs);
         if (heard === 'silent' && whenLost !== undefined) throw whenLost();
         if (heard === 'silent' && ++silences > 1) throw serverLost(subject);
-        if (heard === 'unserved') await this.#waitForRoom(subject, roomUntil, options);
+        if (heard === 'unserved') await this.waitForRoom(subject, roomUntil, options);
       }
     } finally {
-      for (const token of call.close()) this.#pending.delete(token);
-      if (!isAnswered || silences > 0) this.#abort(head);
+      for (const token of call.close()) this.pending.delete(token);
+      if (!isAnswered || silences > 0) this.abort(head);
     }
   }
 
   /** Handles at most `capacity` requests at a time and takes part in the queue group only below that. */
   async serve(subject: string, options: RpcServeOptions, handler: RpcHandler): Promise<RpcServer> {
-    if (this.#presence === null) announcePresence(this.link, (this.#presence = randomUUID()));
-    const presence = this.#presence;
-    const service = new RpcService(this.link, { subject, ...options, handler, aborts: this.#aborts, presence });
+    if (this.presence === null) announcePresence(this.link, (this.presence = randomUUID()));
+    const presence = this.presence;
+    const service = new RpcService(this.link, { subject, ...options, handler, aborts: this.aborts, presence });
     await service.start();
     return service;
   }
 
-  #ask(subject: string, frame: PackedFrame, call: PendingCall): void {
-    const reply = `${this.#replyInbox()}.`;
-    const token = (++this.#calls).toString(36);
-    this.#pending.set(token, call);
+  private ask(subject: string, frame: PackedFrame, call: PendingCall): void {
+    const reply = `${this.replyInbox()}.`;
+    const token = (++this.calls).toString(36);
+    this.pending.set(token, call);
     call.asked(token);
     if (this.link.isUp()) this.link.nc.publish(subject, frame.data, { reply: reply + token, headers: frame.headers });
     else call.hear('unserved');
   }
 
-  async #read<H>(answer: Msg): Promise<RpcFrame<H>> {
+  private async read<H>(answer: Msg): Promise<RpcFrame<H>> {
     const error = answer.headers?.get(ERROR_HEADER) ?? '';
     if (error !== '') throw errorFromWire(JSON.parse(error) as ErrorWire);
     return unpackFrame<H>(answer.data, answer.headers);
   }
 
-  async #waitForRoom(
+  private async waitForRoom(
     subject: string,
     roomUntil: number,
     { signal, isServed = () => true }: RpcCallOptions,
@@ -136,26 +141,26 @@ export class Rpc {
     );
   }
 
-  #abort(head: object): void {
+  private abort(head: object): void {
     const id = 'id' in head && typeof head.id === 'string' ? head.id : null;
     if (id !== null && this.link.isUp()) this.link.nc.publish(abortSubject(id));
   }
 
   /** One subscription for all calls of this process. */
-  #replyInbox(): string {
-    if (this.#replies === null) {
-      this.#inbox = createInbox();
-      this.#replies = this.link.nc.subscribe(`${this.#inbox}.*`, {
+  private replyInbox(): string {
+    if (this.replies === null) {
+      this.inbox = createInbox();
+      this.replies = this.link.nc.subscribe(`${this.inbox}.*`, {
         callback: (error, msg) => {
-          if (error === null) this.#onReply(msg);
+          if (error === null) this.onReply(msg);
         },
       });
     }
-    return this.#inbox;
+    return this.inbox;
   }
 
-  #onReply(msg: Msg): void {
-    const pending = this.#pending.get(msg.subject.slice(this.#inbox.length + 1));
+  private onReply(msg: Msg): void {
+    const pending = this.pending.get(msg.subject.slice(this.inbox.length + 1));
     if (pending === undefined) return;
     if (msg.headers?.has(BEAT_HEADER)) return pending.beat(msg.headers.get(BEAT_HEADER));
     const isUnserved =
@@ -166,75 +171,75 @@ export class Rpc {
 
 /** A request under way, whatever number of servers it was sent to. */
 class PendingCall {
-  readonly #tokens: string[] = [];
-  readonly #heard: Heard[] = [];
-  readonly #timeout: NodeJS.Timeout;
-  #silence: NodeJS.Timeout | undefined;
-  #doubt: NodeJS.Timeout | undefined;
-  #isClosed = false;
-  #wake: (() => void) | null = null;
-  readonly #onAbort = () => this.#wake?.();
+  private readonly tokens: string[] = [];
+  private readonly heard: Heard[] = [];
+  private readonly timeout: NodeJS.Timeout;
+  private silence: NodeJS.Timeout | undefined;
+  private doubt: NodeJS.Timeout | undefined;
+  private isClosed = false;
+  private wake: (() => void) | null = null;
+  private readonly onAbort = () => this.wake?.();
 
   constructor(
     timeoutMs: number,
     private readonly signal: AbortSignal | undefined,
     private readonly isAbsent: (server: string) => Promise<boolean>,
   ) {
-    this.#timeout = setTimeout(() => this.hear('timeout'), timeoutMs);
-    signal?.addEventListener('abort', this.#onAbort, { once: true });
+    this.timeout = setTimeout(() => this.hear('timeout'), timeoutMs);
+    signal?.addEventListener('abort', this.onAbort, { once: true });
   }
 
   /** The request went out once more; its replies carry `token`. */
   asked(token: string): void {
-    this.#tokens.push(token);
+    this.tokens.push(token);
     this.beat();
   }
 
   /** @param server where the server that works on it is present; null: not known yet */
   beat(server: string | null = null): void {
-    clearTimeout(this.#silence);
-    clearTimeout(this.#doubt);
-    this.#silence = setTimeout(() => this.hear('silent'), SILENCE_MS);
-    if (server !== null) this.#doubt = setTimeout(() => void this.#askFor(server, ABSENCES), DOUBT_MS);
+    clearTimeout(this.silence);
+    clearTimeout(this.doubt);
+    this.silence = setTimeout(() => this.hear('silent'), SILENCE_MS);
+    if (server !== null) this.doubt = setTimeout(() => void this.askFor(server, ABSENCES), DOUBT_MS);
   }
 
   /** @param left absences that are still missing before it counts as gone */
-  async #askFor(server: string, left: number): Promise<void> {
-    const doubt = this.#doubt;
+  private async askFor(server: string, left: number): Promise<void> {
+    const doubt = this.doubt;
     const isAbsent = await this.isAbsent(server);
-    if (doubt !== this.#doubt || this.#isClosed) return;
+    if (doubt !== this.doubt || this.isClosed) return;
     if (isAbsent && left === 1) {
-      clearTimeout(this.#silence);
+      clearTimeout(this.silence);
       return this.hear('silent');
     }
-    this.#doubt = setTimeout(() => void this.#askFor(server, isAbsent ? left - 1 : ABSENCES), ASK_EVERY_MS);
+    this.doubt = setTimeout(() => void this.askFor(server, isAbsent ? left - 1 : ABSENCES), ASK_EVERY_MS);
   }
 
   hear(heard: Heard): void {
-    this.#heard.push(heard);
-    this.#wake?.();
+    this.heard.push(heard);
+    this.wake?.();
   }
 
   hasHeard(): boolean {
-    return this.#heard.length > 0;
+    return this.heard.length > 0;
   }
 
   /** Rejects with the signal's reason. An answer that has come is the only thing that counts. */
   async next(): Promise<Heard> {
-    if (!this.hasHeard() && !this.signal?.aborted) await new Promise<void>((resolve) => (this.#wake = resolve));
+    if (!this.hasHeard() && !this.signal?.aborted) await new Promise<void>((resolve) => (this.wake = resolve));
     this.signal?.throwIfAborted();
-    const answer = this.#heard.find((heard) => typeof heard === 'object');
-    return answer ?? this.#heard.shift()!;
+    const answer = this.heard.find((heard) => typeof heard === 'object');
+    return answer ?? this.heard.shift()!;
   }
 
   /** Ends the call. Returns the tokens that it was known by. */
   close(): readonly string[] {
-    this.#isClosed = true;
-    clearTimeout(this.#timeout);
-    clearTimeout(this.#silence);
-    clearTimeout(this.#doubt);
-    this.signal?.removeEventListener('abort', this.#onAbort);
-    return this.#tokens;
+    this.isClosed = true;
+    clearTimeout(this.timeout);
+    clearTimeout(this.silence);
+    clearTimeout(this.doubt);
+    this.signal?.removeEventListener('abort', this.onAbort);
+    return this.tokens;
   }
 }
 

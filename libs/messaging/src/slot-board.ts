@@ -48,18 +48,18 @@ const REMEMBERED_SLOTS = 20_000;
 const NEVER_USED: KnownSlot = { value: null, revision: 0 };
 
 export class SlotBoard {
-  readonly #known = new LRUCache<string, KnownSlot>({ max: REMEMBERED_SLOTS });
-  readonly #express: ExpressQueues;
+  private readonly known = new LRUCache<string, KnownSlot>({ max: REMEMBERED_SLOTS });
+  private readonly express: ExpressQueues;
 
   constructor(
     private readonly link: NatsLink,
     private readonly members: Pick<MemberBoard, 'isAlive'>,
   ) {
-    this.#express = new ExpressQueues({
-      claim: (host, i, fetcher) => this.#claimExpressSlot(host, i, fetcher),
-      release: (hold) => this.#free(hold),
+    this.express = new ExpressQueues({
+      claim: (host, i, fetcher) => this.claimExpressSlot(host, i, fetcher),
+      release: (hold) => this.free(hold),
     });
-    link.onRestored(() => this.#known.clear());
+    link.onRestored(() => this.known.clear());
   }
 
   /**
@@ -69,17 +69,17 @@ export class SlotBoard {
   async claim(host: string, claim: SlotClaim): Promise<SlotVerdict> {
     const key = `${hostToken(host)}.${claim.i}`;
     for (let attempt = 0; attempt < MAX_TRIES; attempt++) {
-      const cached = attempt === 0 ? (this.#known.get(key) ?? NEVER_USED) : undefined;
-      const stored = cached ?? (await this.#read(key));
+      const cached = attempt === 0 ? (this.known.get(key) ?? NEVER_USED) : undefined;
+      const stored = cached ?? (await this.read(key));
       if (cached === undefined && stored.value !== null && isOwnWrite(stored.value, claim))
-        return this.#own(host, key, stored);
-      const verdict = decideSlotClaim(stored.value, claim, this.#holderAlive(stored.value));
+        return this.own(host, key, stored);
+      const verdict = decideSlotClaim(stored.value, claim, this.holderAlive(stored.value));
       if (verdict !== 'take') {
         if (cached === undefined) return verdict;
-        this.#known.delete(key);
+        this.known.delete(key);
         continue;
       }
-      const hold = await this.#take({ key, host, isExpress: false, stored, value: { ...pick(claim), st: 'held' } });
+      const hold = await this.take({ key, host, isExpress: false, stored, value: { ...pick(claim), st: 'held' } });
       if (hold !== null) {
         const before = stored.value;
         return { held: hold, previousFetcher: before?.fetcher ?? null, isRerun: isHeldByLane(before, claim) };
@@ -93,20 +93,20 @@ export class SlotBoard {
   /** Anything but `kept`: the lane must end. */
   async renew(hold: SlotHold): Promise<SlotRenewal> {
     try {
-      hold.revision = await this.#put(hold.key, hold.value, hold.revision);
+      hold.revision = await this.put(hold.key, hold.value, hold.revision);
       return 'kept';
     } catch (error) {
-      this.#known.delete(hold.key);
-      if (isRevisionConflict(error)) return this.#successorOf(hold);
+      this.known.delete(hold.key);
+      if (isRevisionConflict(error)) return this.successorOf(hold);
       this.link.problem('slot not renewed', error);
       return 'lost';
     }
   }
 
   /** An earlier renewal may have been written although its answer was lost. */
-  async #successorOf(hold: SlotHold): Promise<SlotRenewal> {
+  private async successorOf(hold: SlotHold): Promise<SlotRenewal> {
     try {
-      const { value, revision } = await this.#read(hold.key);
+      const { value, revision } = await this.read(hold.key);
       if (value === null || value.gen !== hold.value.gen || value.lane !== hold.value.lane) return 'lost';
       if (value.run !== hold.value.run) return 'moved';
       hold.revision = revision;
@@ -119,8 +119,8 @@ export class SlotBoard {
 
   /** Gives the place back; an express place goes to the next waiter of this process first. */
   async release(hold: SlotHold): Promise<void> {
-    if (hold.isExpress) await this.#express.release(hold);
-    else await this.#free(hold);
+    if (hold.isExpress) await this.express.release(hold);
+    else await this.free(hold);
   }
 
   /**
@@ -128,45 +128,45 @@ export class SlotBoard {
    * null when `signal` aborts first.
    */
   claimExpress(host: string, count: number, fetcher: string, signal: AbortSignal): Promise<SlotHold | null> {
-    return this.#express.acquire({ host, count, fetcher, signal });
+    return this.express.acquire({ host, count, fetcher, signal });
   }
 
   /** Hands unused places back. */
   async stop(): Promise<void> {
-    await this.#express.stop();
+    await this.express.stop();
   }
 
   /** @param isFirst true: the remembered value may be tried, which is nothing for a place that is new here */
-  async #claimExpressSlot(host: string, i: number, fetcher: string, isFirst = true): Promise<SlotHold | null> {
+  private async claimExpressSlot(host: string, i: number, fetcher: string, isFirst = true): Promise<SlotHold | null> {
     const key = `${hostToken(host)}.x${i}`;
-    const known = this.#known.get(key) ?? NEVER_USED;
+    const known = this.known.get(key) ?? NEVER_USED;
     const remembered = isFirst && known.value?.st !== 'held' ? known : null;
-    const stored = remembered ?? (await this.#read(key));
-    if (stored.value !== null && stored.value.st === 'held' && this.#isTaken(key, stored.value, fetcher)) return null;
+    const stored = remembered ?? (await this.read(key));
+    if (stored.value !== null && stored.value.st === 'held' && this.isTaken(key, stored.value, fetcher)) return null;
     const gen = (stored.value?.gen ?? 0) + 1;
     const value: StoredSlot = { gen, lane: 0, fetcher, run: '', st: 'held' };
-    const hold = await this.#take({ key, host, isExpress: true, stored, value });
+    const hold = await this.take({ key, host, isExpress: true, stored, value });
     // The remembered value may have been out of date, and is forgotten now.
-    return hold === null && remembered !== null ? this.#claimExpressSlot(host, i, fetcher, false) : hold;
+    return hold === null && remembered !== null ? this.claimExpressSlot(host, i, fetcher, false) : hold;
   }
 
   /** A place in our own name that we do not hold is the remains of a write whose answer was lost. */
-  #isTaken(key: string, value: StoredSlot, fetcher: string): boolean {
-    if (value.fetcher === fetcher) return this.#express.holds(key);
+  private isTaken(key: string, value: StoredSlot, fetcher: string): boolean {
+    if (value.fetcher === fetcher) return this.express.holds(key);
     return this.members.isAlive(value.fetcher);
   }
 
-  #holderAlive(value: StoredSlot | null): boolean {
+  private holderAlive(value: StoredSlot | null): boolean {
     return value !== null && this.members.isAlive(value.fetcher);
   }
 
-  #own(host: string, key: string, stored: KnownSlot): SlotVerdict {
+  private own(host: string, key: string, stored: KnownSlot): SlotVerdict {
     const held: SlotHold = { key, host, isExpress: false, value: stored.value!, revision: stored.revision };
     return { held, previousFetcher: null, isRerun: false };
   }
 
   /** One compare-and-set; null when another process was faster. */
-  async #take(target: {
+  private async take(target: {
     key: string;
     host: string;
     isExpress: boolean;
@@ -175,40 +175,40 @@ export class SlotBoard {
   }): Promise<SlotHold | null> {
     const { key, host, isExpress, stored, value } = target;
     try {
-      return { key, host, isExpress, value, revision: await this.#put(key, value, stored.revision) };
+      return { key, host, isExpress, value, revision: await this.put(key, value, stored.revision) };
     } catch (error) {
-      this.#known.delete(key);
+      this.known.delete(key);
       if (isRevisionConflict(error)) return null;
       throw error;
     }
   }
 
-  async #free(hold: SlotHold): Promise<void> {
+  private async free(hold: SlotHold): Promise<void> {
     try {
-      await this.#put(hold.key, { ...hold.value, st: 'free' }, hold.revision);
+      await this.put(hold.key, { ...hold.value, st: 'free' }, hold.revision);
     } catch (error) {
-      this.#known.delete(hold.key);
+      this.known.delete(hold.key);
       if (!isRevisionConflict(error)) throw error;
     }
   }
 
-  async #read(key: string): Promise<KnownSlot> {
-    const entry = await (await this.#bucket()).get(key);
+  private async read(key: string): Promise<KnownSlot> {
+    const entry = await (await this.bucket()).get(key);
     if (entry === null) return { value: null, revision: 0 };
     const value = entry.operation === 'PUT' ? entry.json<StoredSlot>() : null;
     const known = { value, revision: entry.revision };
-    this.#known.set(key, known);
+    this.known.set(key, known);
     return known;
   }
 
-  async #put(key: string, value: StoredSlot, previousSeq: number): Promise<number> {
-    const bucket = await this.#bucket();
+  private async put(key: string, value: StoredSlot, previousSeq: number): Promise<number> {
+    const bucket = await this.bucket();
     const revision = await bucket.put(key, JSON.stringify(value), { previousSeq, timeout: CAS_TIMEOUT_MS });
-    this.#known.set(key, { value, revision });
+    this.known.set(key, { value, revision });
     return revision;
   }
 
-  #bucket(): Promise<KV> {
+  private bucket(): Promise<KV> {
     return this.link.kv(BUCKETS.slot);
   }
 }

@@ -75,8 +75,8 @@ export class WorkQueue {
       stream: STREAM_WORK,
       consumer,
       maxInFlight: options.maxInFlight,
-      ensure: () => this.#ensureConsumer(cls, prio),
-      handle: (message) => this.#work(message, handler, PATIENCE[cls].progressMs),
+      ensure: () => this.ensureConsumer(cls, prio),
+      handle: (message) => this.work(message, handler, PATIENCE[cls].progressMs),
     });
     await subscription.start();
     return subscription;
@@ -84,11 +84,11 @@ export class WorkQueue {
 
   /** Makes the queues of a class exist, so that work without a consumer can be counted. */
   async prepare(cls: WorkClass): Promise<void> {
-    for (const prio of ['hi', 'lo'] as const) await this.#ensureConsumer(cls, prio);
+    for (const prio of ['hi', 'lo'] as const) await this.ensureConsumer(cls, prio);
   }
 
   /** A consumer made by a service of another version is changed to this one's needs. */
-  async #ensureConsumer(cls: WorkClass, prio: WorkPriority): Promise<void> {
+  private async ensureConsumer(cls: WorkClass, prio: WorkPriority): Promise<void> {
     const name = consumerName(cls, prio);
     const ackWait = { ack_wait: nanos(PATIENCE[cls].ackWaitMs) };
     const desired: Partial<ConsumerConfig> = {
@@ -109,7 +109,7 @@ export class WorkQueue {
     }
   }
 
-  async #work(message: PulledMessage, handler: WorkHandler, progressMs: number): Promise<void> {
+  private async work(message: PulledMessage, handler: WorkHandler, progressMs: number): Promise<void> {
     let body: WorkMessage;
     try {
       body = decodeBody(message.headers, message.data) as WorkMessage;

@@ -20,19 +20,19 @@ interface Naming<L extends string> {
 type Reading = () => void | Promise<void>;
 
 export class Metrics {
-  readonly #registry = new Registry();
-  readonly #readings: Reading[] = [];
+  private readonly registry = new Registry();
+  private readonly readings: Reading[] = [];
 
   /** @param service name of the service, on every series */
   constructor(service: string) {
-    this.#registry.setDefaultLabels({ service });
-    collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: 50 });
+    this.registry.setDefaultLabels({ service });
+    collectDefaultMetrics({ register: this.registry, eventLoopMonitoringPrecision: 50 });
     const limit = { name: 'troupe_heap_limit_bytes', help: 'Heap that this process may have' } as const;
     this.watch(limit, () => getHeapStatistics().heap_size_limit);
   }
 
   counter<L extends string = never>({ name, help, labels = [] }: Naming<L>): Counter<L> {
-    return new Counter({ name, help, labelNames: labels, registers: [this.#registry] });
+    return new Counter({ name, help, labelNames: labels, registers: [this.registry] });
   }
 
   /** A counter with one label whose values are known: all of them begin at 0, so that a rate is right from the first one. */
@@ -43,13 +43,13 @@ export class Metrics {
   }
 
   gauge<L extends string = never>({ name, help, labels = [] }: Naming<L>): Gauge<L> {
-    return new Gauge({ name, help, labelNames: labels, registers: [this.#registry] });
+    return new Gauge({ name, help, labelNames: labels, registers: [this.registry] });
   }
 
   /** @param naming `buckets` in the unit of the name. @default DURATION_BUCKETS */
   histogram<L extends string = never>(naming: Naming<L> & { buckets?: number[] }): Histogram<L> {
     const { name, help, labels = [], buckets = DURATION_BUCKETS } = naming;
-    return new Histogram({ name, help, labelNames: labels, buckets, registers: [this.#registry] });
+    return new Histogram({ name, help, labelNames: labels, buckets, registers: [this.registry] });
   }
 
   /** A gauge without labels that is read when it is asked for. */
@@ -60,16 +60,16 @@ export class Metrics {
 
   /** Runs before every answer to a scrape; one that takes too long is not waited for. */
   onScrape(reading: Reading): void {
-    this.#readings.push(reading);
+    this.readings.push(reading);
   }
 
   get contentType(): string {
-    return this.#registry.contentType;
+    return this.registry.contentType;
   }
 
   async text(): Promise<string> {
-    await Promise.all(this.#readings.map((reading) => readInTime(reading)));
-    return this.#registry.metrics();
+    await Promise.all(this.readings.map((reading) => readInTime(reading)));
+    return this.registry.metrics();
   }
 }
 

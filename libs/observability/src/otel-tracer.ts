@@ -94,27 +94,27 @@ function errorType(error: unknown): string {
 }
 
 class OtelTraces implements Tracer {
-  readonly #running = new AsyncLocalStorage<TraceParent>();
+  private readonly running = new AsyncLocalStorage<TraceParent>();
 
   constructor(private readonly tracer: OtelTracer) {}
 
   root(name: string, caller: string | undefined, options: SpanOptions = {}): TraceSpan {
-    return this.#start(name, under(caller), options);
+    return this.start(name, under(caller), options);
   }
 
   span(name: string, parent: TraceParent | undefined, options: SpanOptions = {}): TraceSpan {
-    return parent === undefined ? NO_SPAN : this.#start(name, under(parent), options);
+    return parent === undefined ? NO_SPAN : this.start(name, under(parent), options);
   }
 
   active(): TraceParent | undefined {
-    return this.#running.getStore();
+    return this.running.getStore();
   }
 
   within<T>(parent: TraceParent | undefined, work: () => T): T {
-    return parent === undefined ? work() : this.#running.run(parent, work);
+    return parent === undefined ? work() : this.running.run(parent, work);
   }
 
-  #start(name: string, context: Context, { kind = 'internal', attributes, links = [] }: SpanOptions): TraceSpan {
+  private start(name: string, context: Context, { kind = 'internal', attributes, links = [] }: SpanOptions): TraceSpan {
     const linked = links.slice(0, MAX_LINKS).flatMap((link) => parseTraceParent(link) ?? []);
     const span = this.tracer.startSpan(
       name,

@@ -11,13 +11,13 @@ let queue: Promise<void> = Promise.resolve();
  * `for (const item of items) { work(item); if (slice.isOver) await slice.next(); }`
  */
 export class TimeSlice {
-  #startedAt = performance.now();
+  private startedAt = performance.now();
 
   /** @default 5 ms */
   constructor(private readonly ms: number = SLICE_MS) {}
 
   get isOver(): boolean {
-    return performance.now() - this.#startedAt >= this.ms;
+    return performance.now() - this.startedAt >= this.ms;
   }
 
   /** Lets the event loop do its other work. */
@@ -25,6 +25,6 @@ export class TimeSlice {
     const turn = queue.then(() => nextTurn());
     queue = turn;
     await turn;
-    this.#startedAt = performance.now();
+    this.startedAt = performance.now();
   }
 }

@@ -17,7 +17,7 @@ export interface TestNatsOptions {
 }
 
 export class TestNatsServer {
-  #child: ChildProcess | null = null;
+  private child: ChildProcess | null = null;
 
   private constructor(
     private readonly binary: string,
@@ -48,7 +48,7 @@ export class TestNatsServer {
   }
 
   async up(): Promise<void> {
-    this.#child = spawn(this.binary, ['-c', path.join(this.dir, 'nats.conf')], { stdio: 'ignore' });
+    this.child = spawn(this.binary, ['-c', path.join(this.dir, 'nats.conf')], { stdio: 'ignore' });
     for (let n = 0; n < 200; n++) {
       if (await accepts(this.port)) return;
       await sleep(25);
@@ -57,8 +57,8 @@ export class TestNatsServer {
   }
 
   async kill(): Promise<void> {
-    const child = this.#child;
-    this.#child = null;
+    const child = this.child;
+    this.child = null;
     if (child === null) return;
     const exited = new Promise((resolve) => child.once('exit', resolve));
     child.kill('SIGKILL');

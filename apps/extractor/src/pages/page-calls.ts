@@ -22,15 +22,15 @@ const ANSWER_BASE_TOKENS = 100;
 const MAX_NOTES = 5;
 
 export class PageCalls {
-  readonly #notes: string[] = [];
-  #used = 0;
-  #reserved = 0;
+  private readonly notes: string[] = [];
+  private usedTokens = 0;
+  private reserved = 0;
 
   constructor(private readonly limits: CallLimits) {}
 
   /** Tokens of all calls that have ended, the failed ones included. */
   get used(): number {
-    return this.#used;
+    return this.usedTokens;
   }
 
   /** Tokens of page text that fit into a call beside the prompt. */
@@ -46,15 +46,15 @@ export class PageCalls {
    */
   reserve(promptTokens: number, textTokens: number, { spare = 0 } = {}): boolean {
     const cost = costOf(promptTokens, textTokens);
-    const committed = this.#used + this.#reserved;
+    const committed = this.usedTokens + this.reserved;
     if (committed > 0 && committed + cost > this.limits.budgetTokens * (1 - spare)) return false;
-    this.#reserved += cost;
+    this.reserved += cost;
     return true;
   }
 
   /** Ends the reservation of a call. From then on its used tokens count. */
   release(promptTokens: number, textTokens: number): void {
-    this.#reserved -= costOf(promptTokens, textTokens);
+    this.reserved -= costOf(promptTokens, textTokens);
   }
 
   /** @param limits.share of the time that is left. @throws ModelError, or the signal's reason */
@@ -66,30 +66,30 @@ export class PageCalls {
     if (deadlineMs <= 0) throw new ModelError('SCRAPE_TIMEOUT', 'The language model did not answer within the time');
     try {
       const { value, tokens, notes } = await model.ask({ ...question, team }, { deadlineMs, signal });
-      this.#count(tokens);
-      this.#notes.push(...notes);
+      this.count(tokens);
+      this.notes.push(...notes);
       return value;
     } catch (error) {
       signal.throwIfAborted();
-      if (error instanceof ModelError) this.#count(error.tokens);
+      if (error instanceof ModelError) this.count(error.tokens);
       throw error;
     }
   }
 
   note(notes: readonly string[]): void {
-    this.#notes.push(...notes);
+    this.notes.push(...notes);
   }
 
   /** Changes that made answers fit, in short. */
   warnings(): string[] {
-    const distinct = [...new Set(this.#notes)];
+    const distinct = [...new Set(this.notes)];
     if (distinct.length === 0) return [];
     const more = distinct.length > MAX_NOTES ? ` and ${distinct.length - MAX_NOTES} more` : '';
     return [`Values were adapted to the schema: ${distinct.slice(0, MAX_NOTES).join('; ')}${more}.`];
   }
 
-  #count({ prompt, answer }: { prompt: number; answer: number }): void {
-    this.#used += prompt + answer;
+  private count({ prompt, answer }: { prompt: number; answer: number }): void {
+    this.usedTokens += prompt + answer;
   }
 }
 

@@ -66,7 +66,7 @@ export class PageModeler {
     } catch (error) {
       return { ok: false, error: errorToWire(error) };
     }
-    const jobs = this.#jobsOf(request, texts);
+    const jobs = this.jobsOf(request, texts);
     const budgetTokens = Math.floor(this.options.requestTokens / Math.max(1, jobs.length));
     const outcomes = await Promise.all(
       jobs.map((job) => run(job, new PageCalls({ model, team: request.team, budgetTokens, endsAtMs, signal }))),
@@ -75,13 +75,13 @@ export class PageModeler {
     return replyOf(outcomes);
   }
 
-  #jobsOf({ team, url, title, formats, changes, zeroRetention }: PageModelRequest, texts: PageTexts): Job[] {
+  private jobsOf({ team, url, title, formats, changes, zeroRetention }: PageModelRequest, texts: PageTexts): Job[] {
     const page: PageText = { label: 'page', url, title, markdown: texts.markdown };
     const source = { team, url, html: zeroRetention ? '' : (texts.html ?? '') };
     const jobs = formats.map((format): Job => ({
       what: format.type,
       part: documentKey(format.type) as Part,
-      run: (calls) => this.#answerFormat(format, { page, source, calls }),
+      run: (calls) => this.answerFormat(format, { page, source, calls }),
     }));
     if (changes === null) return jobs;
     const { check } = this.options;
@@ -90,11 +90,11 @@ export class PageModeler {
     return [...jobs, { what: 'changes', part: 'changes', run }];
   }
 
-  #answerFormat(format: ModelFormat, asked: AskedPage): Promise<PageAnswer> {
+  private answerFormat(format: ModelFormat, asked: AskedPage): Promise<PageAnswer> {
     const { page, calls } = asked;
     switch (format.type) {
       case 'json':
-        return this.#answerJson(format, asked);
+        return this.answerJson(format, asked);
       case 'summary':
         return answerSummary(page, calls);
       case 'question':
@@ -104,7 +104,10 @@ export class PageModeler {
     }
   }
 
-  #answerJson(format: Extract<ModelFormat, { type: 'json' }>, { page, source, calls }: AskedPage): Promise<PageAnswer> {
+  private answerJson(
+    format: Extract<ModelFormat, { type: 'json' }>,
+    { page, source, calls }: AskedPage,
+  ): Promise<PageAnswer> {
     const { recipes, check } = this.options;
     const { prompt, schema, learn } = format;
     const read = () => answerJson(page, format, { calls, check });

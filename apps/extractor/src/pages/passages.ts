@@ -14,11 +14,11 @@ interface Folded {
 }
 
 export class QuotedText {
-  readonly #markdown: Folded;
-  #plain: Folded | null = null;
+  private readonly markdown: Folded;
+  private plain: Folded | null = null;
 
   constructor(private readonly source: string) {
-    this.#markdown = fold(source, () => 0);
+    this.markdown = fold(source, () => 0);
   }
 
   /**
@@ -26,15 +26,15 @@ export class QuotedText {
    * markdown.
    */
   find(quote: string): Passage | null {
-    return this.#findIn(this.#markdown, quote, () => 0) ?? this.#findIn(this.#withoutMarks(), quote, marksAt(quote));
+    return this.findIn(this.markdown, quote, () => 0) ?? this.findIn(this.withoutMarks(), quote, marksAt(quote));
   }
 
-  #withoutMarks(): Folded {
-    this.#plain ??= fold(this.source, marksAt(this.source));
-    return this.#plain;
+  private withoutMarks(): Folded {
+    this.plain ??= fold(this.source, marksAt(this.source));
+    return this.plain;
   }
 
-  #findIn({ text, origins }: Folded, quote: string, marks: MarkReader): Passage | null {
+  private findIn({ text, origins }: Folded, quote: string, marks: MarkReader): Passage | null {
     const wanted = fold(quote, marks).text.trim();
     if (wanted === '') return null;
     const at = text.indexOf(wanted);

@@ -60,117 +60,117 @@ interface Outcome<T> {
 }
 
 class Reading<T> {
-  readonly #parts: Iterator<MarkdownPart>;
-  readonly #outcomes: Outcome<T>[] = [];
-  #next: MarkdownPart | null;
-  #started = 0;
-  #startedTokens = 0;
-  #startedChars = 0;
-  #isOver = false;
+  private readonly parts: Iterator<MarkdownPart>;
+  private readonly outcomes: Outcome<T>[] = [];
+  private next: MarkdownPart | null;
+  private started = 0;
+  private startedTokens = 0;
+  private startedChars = 0;
+  private isOver = false;
   /** The error that stopped the reading before the end of the page. */
-  #stop: unknown = null;
-  #isWhole = false;
+  private stop: unknown = null;
+  private isWhole = false;
 
   constructor(
     private readonly page: PageText,
     private readonly reader: PartReader<T>,
   ) {
     const room = reader.calls.roomBeside(reader.promptTokens);
-    this.#parts = splitMarkdown(page.markdown, Math.min(room, reader.maxPartTokens ?? room));
-    this.#next = this.#pull();
+    this.parts = splitMarkdown(page.markdown, Math.min(room, reader.maxPartTokens ?? room));
+    this.next = this.pull();
   }
 
   async run(): Promise<void> {
-    const first = this.#take();
+    const first = this.take();
     if (first === null) return;
-    const isWhole = this.#next === null;
-    const reading = this.#read(first, isWhole);
+    const isWhole = this.next === null;
+    const reading = this.read(first, isWhole);
     if (this.reader.firstAlone === true) await reading;
-    const others = Array.from({ length: PARTS_AT_ONCE - 1 }, () => this.#readOthers());
-    await Promise.all([reading.then(() => this.#readOthers()), ...others]);
+    const others = Array.from({ length: PARTS_AT_ONCE - 1 }, () => this.readOthers());
+    await Promise.all([reading.then(() => this.readOthers()), ...others]);
   }
 
   result(): PagesRead<T> {
-    const values = this.#outcomes.flatMap((outcome) => outcome.values);
-    const failures = this.#outcomes.filter(({ error }) => error !== null);
+    const values = this.outcomes.flatMap((outcome) => outcome.values);
+    const failures = this.outcomes.filter(({ error }) => error !== null);
     if (values.length === 0 && failures.length > 0) throw failures[0]!.error;
-    return { values, isWhole: this.#isWhole, warnings: this.#warnings(failures) };
+    return { values, isWhole: this.isWhole, warnings: this.warnings(failures) };
   }
 
-  async #readOthers(): Promise<void> {
-    for (let part = this.#take(); part !== null; part = this.#take()) await this.#read(part, false);
+  private async readOthers(): Promise<void> {
+    for (let part = this.take(); part !== null; part = this.take()) await this.read(part, false);
   }
 
-  async #read(part: TakenPart, isWhole: boolean): Promise<void> {
+  private async read(part: TakenPart, isWhole: boolean): Promise<void> {
     const { calls, promptTokens } = this.reader;
     try {
-      this.#outcomes[part.index] = { values: await this.#valuesOf(part, part.label, isWhole), error: null };
+      this.outcomes[part.index] = { values: await this.valuesOf(part, part.label, isWhole), error: null };
     } catch (error) {
-      this.#outcomes[part.index] = { values: [], error };
+      this.outcomes[part.index] = { values: [], error };
       if (isOnlyThisPart(error)) return;
-      this.#isOver = true;
-      this.#stop ??= error;
+      this.isOver = true;
+      this.stop ??= error;
     } finally {
       calls.release(promptTokens, part.tokens);
     }
   }
 
-  async #valuesOf(part: { text: string; tokens: number }, label: string, isWhole: boolean): Promise<T[]> {
+  private async valuesOf(part: { text: string; tokens: number }, label: string, isWhole: boolean): Promise<T[]> {
     const { url } = this.page;
     try {
       const value = await this.reader.read({ label, url, text: part.text }, isWhole);
-      this.#isWhole = isWhole;
+      this.isWhole = isWhole;
       return [value];
     } catch (error) {
       if (!isTooLong(error) || part.tokens < 2 * MIN_PART_TOKENS) throw error;
       const values: T[] = [];
       for (const half of splitMarkdown(part.text, Math.ceil(part.tokens * 0.55))) {
-        values.push(...(await this.#valuesOf(half, label, false)));
+        values.push(...(await this.valuesOf(half, label, false)));
       }
       return values;
     }
   }
 
   /** The next part, unless the page or the budget is at its end. */
-  #take(): TakenPart | null {
-    const part = this.#next;
-    if (part === null || this.#isOver) return null;
+  private take(): TakenPart | null {
+    const part = this.next;
+    if (part === null || this.isOver) return null;
     const { calls, promptTokens, spare = 0 } = this.reader;
     if (!calls.reserve(promptTokens, part.tokens, { spare })) {
-      this.#isOver = true;
+      this.isOver = true;
       return null;
     }
-    this.#next = this.#pull();
-    const index = this.#started++;
-    this.#startedTokens += part.tokens;
-    this.#startedChars = part.readChars;
-    const isOnly = index === 0 && this.#next === null;
+    this.next = this.pull();
+    const index = this.started++;
+    this.startedTokens += part.tokens;
+    this.startedChars = part.readChars;
+    const isOnly = index === 0 && this.next === null;
     const label = isOnly ? this.page.label : `${this.page.label}, part ${index + 1}`;
-    return { index, label, tokens: part.tokens, text: index === 0 ? this.#withTitle(part.text) : part.text };
+    return { index, label, tokens: part.tokens, text: index === 0 ? this.withTitle(part.text) : part.text };
   }
 
-  #pull(): MarkdownPart | null {
-    const { done, value } = this.#parts.next();
+  private pull(): MarkdownPart | null {
+    const { done, value } = this.parts.next();
     return done === true ? null : value;
   }
 
   /** The title is untrusted text of the page, so it stands with the page's data. */
-  #withTitle(text: string): string {
+  private withTitle(text: string): string {
     const title = this.page.title?.trim().slice(0, MAX_TITLE_CHARS) ?? '';
     return title === '' || text.includes(title) ? text : `Title: ${title}\n\n${text}`;
   }
 
-  #warnings(failures: readonly Outcome<T>[]): string[] {
+  private warnings(failures: readonly Outcome<T>[]): string[] {
     const { label } = this.page;
     const warnings: string[] = [];
     if (failures.length > 0) {
-      const reason = reasonOf(this.#stop ?? failures[0]!.error);
-      warnings.push(`${failures.length} of ${this.#started} parts of the ${label} could not be read: ${reason}`);
+      const reason = reasonOf(this.stop ?? failures[0]!.error);
+      warnings.push(`${failures.length} of ${this.started} parts of the ${label} could not be read: ${reason}`);
     }
-    if (this.#next === null) return warnings;
-    const total = Math.round(this.#startedTokens * (this.page.markdown.length / Math.max(1, this.#startedChars)));
-    const why = this.#stop === null ? 'was trimmed to' : 'was not read further than';
-    return [...warnings, `The ${label} ${why} ${this.#startedTokens} of about ${total} tokens.`];
+    if (this.next === null) return warnings;
+    const total = Math.round(this.startedTokens * (this.page.markdown.length / Math.max(1, this.startedChars)));
+    const why = this.stop === null ? 'was trimmed to' : 'was not read further than';
+    return [...warnings, `The ${label} ${why} ${this.startedTokens} of about ${total} tokens.`];
   }
 }
 

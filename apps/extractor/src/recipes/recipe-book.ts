@@ -51,37 +51,41 @@ export class RecipeBook {
   async answer(page: LearnablePage, wish: LearnedWish, reading: Reading): Promise<PageAnswer> {
     if (page.html === '' || page.html.length > MAX_HTML_CHARS) return reading.read();
     const key = keyOf(page, wish);
-    const known = (await this.#quietly('could not be looked up', () => this.options.recipes.find(key))) ?? null;
+    const known = (await this.quietly('could not be looked up', () => this.options.recipes.find(key))) ?? null;
     const recipe = known?.recipe ?? null;
     if (recipe !== null && recipe.samples >= SAMPLES) {
-      const value = await this.#valueOf(recipe, page, wish);
-      await this.#quietly('could not be counted', () => this.#settle(key, value !== null, known!.misses));
+      const value = await this.valueByRecipe(recipe, page, wish);
+      await this.quietly('could not be counted', () => this.settle(key, value !== null, known!.misses));
       return value === null ? reading.read() : { value: value.value, warnings: [] };
     }
     const answer = await reading.read();
-    await this.#quietly('could not be learned', () =>
+    await this.quietly('could not be learned', () =>
       recipe === null
-        ? this.#learn(key, { page, wish, answer }, reading.ask)
-        : this.#sample(key, recipe, { page, wish, answer }),
+        ? this.learn(key, { page, wish, answer }, reading.ask)
+        : this.sample(key, recipe, { page, wish, answer }),
     );
     return answer;
   }
 
-  #settle(key: RecipeKey, isHeld: boolean, misses: number): Promise<void> {
+  private settle(key: RecipeKey, isHeld: boolean, misses: number): Promise<void> {
     const { recipes } = this.options;
     if (!isHeld) return recipes.miss(key, MAX_MISSES);
     return misses > 0 ? recipes.hold(key) : Promise.resolve();
   }
 
   /** The value that the recipe reads, if it satisfies the schema and lacks nothing that all samples had. */
-  async #valueOf(recipe: SelectorRecipe, page: LearnablePage, wish: LearnedWish): Promise<{ value: unknown } | null> {
-    const checked = await this.#read(recipe, page, wish);
+  private async valueByRecipe(
+    recipe: SelectorRecipe,
+    page: LearnablePage,
+    wish: LearnedWish,
+  ): Promise<{ value: unknown } | null> {
+    const checked = await this.read(recipe, page, wish);
     if (checked === null) return null;
     const filled = new Set(filledPaths(checked.value));
     return recipe.filled.every((path) => filled.has(path)) ? checked : null;
   }
 
-  async #read(
+  private async read(
     { selectors }: Pick<SelectorRecipe, 'selectors'>,
     page: LearnablePage,
     wish: LearnedWish,
@@ -93,9 +97,9 @@ export class RecipeBook {
   }
 
   /** Counts one more page that both the recipe and the model have read. */
-  async #sample(key: RecipeKey, recipe: SelectorRecipe, { page, wish, answer }: Sample): Promise<void> {
+  private async sample(key: RecipeKey, recipe: SelectorRecipe, { page, wish, answer }: Sample): Promise<void> {
     const { recipes } = this.options;
-    const found = await this.#read(recipe, page, wish);
+    const found = await this.read(recipe, page, wish);
     if (found === null || differences(found.value, answer.value).length > 0) return recipes.miss(key, 1);
     const filled = new Set(filledPaths(found.value));
     await recipes.keep(key, {
@@ -105,18 +109,18 @@ export class RecipeBook {
     });
   }
 
-  async #learn(key: RecipeKey, { page, wish, answer }: Sample, ask: AskModel): Promise<void> {
+  private async learn(key: RecipeKey, { page, wish, answer }: Sample, ask: AskModel): Promise<void> {
     const { recipes } = this.options;
     if (answer.warnings.length > 0 || filledPaths(answer.value).length === 0) return;
     if (!(await recipes.claim(key, RETRY_AFTER_MS))) return;
     const selectors = await writeRecipe({ ...page, ...wish, value: answer.value }, ask, async (written) => {
-      const found = await this.#read({ selectors: written }, page, wish);
+      const found = await this.read({ selectors: written }, page, wish);
       return found === null ? ['the value does not satisfy the schema'] : differences(found.value, answer.value);
     });
     if (selectors !== null) await recipes.keep(key, { selectors, samples: 1, filled: filledPaths(answer.value) });
   }
 
-  async #quietly<T>(what: string, act: () => Promise<T>): Promise<T | undefined> {
+  private async quietly<T>(what: string, act: () => Promise<T>): Promise<T | undefined> {
     try {
       return await act();
     } catch (error) {

@@ -34,18 +34,18 @@ const SELECTORS_END = /\{[^}]*\}/;
 
 /** Compiles the lists when the first page asks, once per process. */
 export class AdLists {
-  #filter: Promise<AdFilter> | null = null;
+  private loadedFilter: Promise<AdFilter> | null = null;
 
   /** `dir`: folder of the operator's lists; null: the built-in list alone. */
   constructor(private readonly dir: string | null) {}
 
   /** Rejects when the operator's lists cannot be read. */
   filter(): Promise<AdFilter> {
-    this.#filter ??= this.#load();
-    return this.#filter;
+    this.loadedFilter ??= this.load();
+    return this.loadedFilter;
   }
 
-  async #load(): Promise<AdFilter> {
+  private async load(): Promise<AdFilter> {
     const [library, builtIn] = await Promise.all([import('@ghostery/adblocker'), readFile(BUILT_IN, 'utf8')]);
     if (this.dir === null) {
       const engine = library.FiltersEngine.parse(builtIn, { enableCompression: false });

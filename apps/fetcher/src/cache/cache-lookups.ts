@@ -11,24 +11,24 @@ interface Question {
 }
 
 export class CacheLookups {
-  #waiting: Question[] = [];
-  #isAsking = false;
+  private waiting: Question[] = [];
+  private isAsking = false;
 
   constructor(private readonly index: Pick<PageCacheRepository, 'find'>) {}
 
   /** Pages by `keyText`. */
   find(keys: readonly PageCacheKey[]): Promise<Map<string, CachedPage>> {
     return new Promise((answer, fail) => {
-      this.#waiting.push({ keys, answer, fail });
-      if (!this.#isAsking) void this.#ask();
+      this.waiting.push({ keys, answer, fail });
+      if (!this.isAsking) void this.ask();
     });
   }
 
-  async #ask(): Promise<void> {
-    this.#isAsking = true;
-    while (this.#waiting.length > 0) {
-      const questions = this.#waiting;
-      this.#waiting = [];
+  private async ask(): Promise<void> {
+    this.isAsking = true;
+    while (this.waiting.length > 0) {
+      const questions = this.waiting;
+      this.waiting = [];
       try {
         const keys = questions.flatMap((question) => question.keys);
         const pages = await this.index.find(keys);
@@ -38,7 +38,7 @@ export class CacheLookups {
         for (const { fail } of questions) fail(error);
       }
     }
-    this.#isAsking = false;
+    this.isAsking = false;
   }
 }
 

@@ -46,103 +46,103 @@ interface Renewal {
 }
 
 export class CacheWriter {
-  #pages: Kept[] = [];
-  #renewals: Renewal[] = [];
-  #waitingBytes = 0;
-  #fullUntil = 0;
-  #timer: NodeJS.Timeout | null = null;
-  #writing: Promise<void> | null = null;
-  #isFailing = false;
+  private pages: Kept[] = [];
+  private renewals: Renewal[] = [];
+  private waitingBytes = 0;
+  private fullUntil = 0;
+  private timer: NodeJS.Timeout | null = null;
+  private writing: Promise<void> | null = null;
+  private isFailing = false;
 
   constructor(private readonly parts: CacheWriterParts) {}
 
   /** False: a page of that size would not be kept now. */
   hasRoom(bytes: number): boolean {
-    return this.#waitingBytes + bytes <= MAX_WAITING_BYTES && this.#nowMs() >= this.#fullUntil;
+    return this.waitingBytes + bytes <= MAX_WAITING_BYTES && this.nowMs() >= this.fullUntil;
   }
 
   /** Forgets the page when there is no room. `body` stays as it is from now on. */
   keep(page: FetchedBody, onSettled: OnSettled = () => undefined): void {
     if (!this.hasRoom(page.body.byteLength)) return onSettled();
-    this.#pages.push({ ...page, onSettled });
-    this.#waitingBytes += page.body.byteLength;
-    this.#schedule();
+    this.pages.push({ ...page, onSettled });
+    this.waitingBytes += page.body.byteLength;
+    this.schedule();
   }
 
   renew(key: PageCacheKey, onSettled: OnSettled = () => undefined): void {
-    this.#renewals.push({ key, onSettled });
-    this.#schedule();
+    this.renewals.push({ key, onSettled });
+    this.schedule();
   }
 
   /** Resolves when everything that was kept is stored, or has failed. */
   async drain(): Promise<void> {
-    while (this.#isWaiting() || this.#writing !== null) {
-      this.#write();
-      await this.#writing;
+    while (this.isWaiting() || this.writing !== null) {
+      this.write();
+      await this.writing;
     }
   }
 
-  #isWaiting(): boolean {
-    return this.#pages.length + this.#renewals.length > 0;
+  private isWaiting(): boolean {
+    return this.pages.length + this.renewals.length > 0;
   }
 
-  #nowMs(): number {
+  private nowMs(): number {
     return (this.parts.wallMs ?? Date.now)();
   }
 
-  #schedule(): void {
-    if (this.#writing !== null) return;
-    if (this.#pages.length >= MAX_PAGES || this.#waitingBytes >= MAX_BATCH_BYTES) this.#write();
-    else this.#timer ??= setTimeout(() => this.#write(), GATHER_MS);
+  private schedule(): void {
+    if (this.writing !== null) return;
+    if (this.pages.length >= MAX_PAGES || this.waitingBytes >= MAX_BATCH_BYTES) this.write();
+    else this.timer ??= setTimeout(() => this.write(), GATHER_MS);
   }
 
-  #write(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
-    this.#writing ??= this.#writeSome().finally(() => {
-      this.#writing = null;
-      if (this.#isWaiting()) this.#schedule();
+  private write(): void {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
+    this.writing ??= this.writeSome().finally(() => {
+      this.writing = null;
+      if (this.isWaiting()) this.schedule();
     });
   }
 
-  async #writeSome(): Promise<void> {
-    const pages = this.#takePages();
-    const renewals = this.#renewals;
-    this.#renewals = [];
+  private async writeSome(): Promise<void> {
+    const pages = this.takePages();
+    const renewals = this.renewals;
+    this.renewals = [];
     try {
-      if (pages.length > 0) await this.#store(pages);
+      if (pages.length > 0) await this.store(pages);
       if (renewals.length > 0) await this.parts.index.renew(renewals.map(({ key }) => key));
-      this.#isFailing = false;
+      this.isFailing = false;
     } catch (error) {
-      this.#report(error);
+      this.report(error);
     }
-    for (const { body } of pages) this.#waitingBytes -= body.byteLength;
+    for (const { body } of pages) this.waitingBytes -= body.byteLength;
     for (const { onSettled } of [...pages, ...renewals]) onSettled();
   }
 
-  #takePages(): Kept[] {
+  private takePages(): Kept[] {
     let bytes = 0;
-    const count = this.#pages.findIndex(
+    const count = this.pages.findIndex(
       ({ body }, index) => index >= MAX_PAGES || (bytes += body.byteLength) > MAX_BATCH_BYTES,
     );
-    return this.#pages.splice(0, count === -1 ? this.#pages.length : Math.max(1, count));
+    return this.pages.splice(0, count === -1 ? this.pages.length : Math.max(1, count));
   }
 
-  async #store(pages: readonly FetchedBody[]): Promise<void> {
+  private async store(pages: readonly FetchedBody[]): Promise<void> {
     const { index, blobs, maxBytes } = this.parts;
     const packed = await pack(pages);
-    const hour = hourOf(this.#nowMs() + (KEPT_HOURS + 1) * HOUR_MS);
+    const hour = hourOf(this.nowMs() + (KEPT_HOURS + 1) * HOUR_MS);
     const keys = await putMany(blobs, packed, hour);
     const rows = pages.map(({ key, url, meta }, i) => ({ ...key, url, siteH: siteOf(url), meta, blob: keys[i]! }));
     const bytes = packed.reduce((sum, { byteLength }) => sum + byteLength, 0);
     const total = await index.store(rows, { hour, bytes });
-    if (total > maxBytes) this.#fullUntil = this.#nowMs() + FULL_MS;
+    if (total > maxBytes) this.fullUntil = this.nowMs() + FULL_MS;
   }
 
   /** Logged once per outage: pages that are not kept are only fetched again. */
-  #report(error: unknown): void {
-    if (!this.#isFailing) this.parts.log.warn({ err: error }, 'pages are not kept in the cache');
-    this.#isFailing = true;
+  private report(error: unknown): void {
+    if (!this.isFailing) this.parts.log.warn({ err: error }, 'pages are not kept in the cache');
+    this.isFailing = true;
   }
 }
 

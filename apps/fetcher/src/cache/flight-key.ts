@@ -20,34 +20,34 @@ export interface FlightKeyParts {
 }
 
 export class FlightKey {
-  readonly #renewal: NodeJS.Timeout;
-  #writtenMs = performance.now();
+  private readonly renewal: NodeJS.Timeout;
+  private writtenMs = performance.now();
 
   constructor(private readonly parts: FlightKeyParts) {
-    this.#renewal = setInterval(() => this.#keep(LIFE_MS), RENEW_MS).unref();
+    this.renewal = setInterval(() => this.keep(LIFE_MS), RENEW_MS).unref();
   }
 
   /** The page is in the index, or will not come there. @returns how long the key lives, in ms */
   stored(): number {
-    clearInterval(this.#renewal);
-    const leftMs = LIFE_MS - (performance.now() - this.#writtenMs);
+    clearInterval(this.renewal);
+    const leftMs = LIFE_MS - (performance.now() - this.writtenMs);
     if (leftMs >= KEPT_MS) return leftMs;
-    this.#keep(KEPT_MS);
+    this.keep(KEPT_MS);
     return KEPT_MS;
   }
 
   /** There is no page to be had. The key is freed in the background. */
   free(): void {
-    clearInterval(this.#renewal);
-    setImmediate(() => this.#write((hold) => this.parts.board.free(hold)));
+    clearInterval(this.renewal);
+    setImmediate(() => this.write((hold) => this.parts.board.free(hold)));
   }
 
-  #keep(lifeMs: number): void {
-    this.#writtenMs = performance.now();
-    this.#write((hold) => this.parts.board.keep(hold, lifeMs));
+  private keep(lifeMs: number): void {
+    this.writtenMs = performance.now();
+    this.write((hold) => this.parts.board.keep(hold, lifeMs));
   }
 
-  #write(work: (hold: FlightHold) => Promise<void>): void {
+  private write(work: (hold: FlightHold) => Promise<void>): void {
     this.parts.hold
       .then((hold) => (hold === undefined ? undefined : work(hold)))
       .catch((error: unknown) => this.parts.onError(error));

@@ -18,33 +18,33 @@ class Cluster {
   writes = 0;
   shared = 0;
   isAway = false;
-  #revision = 0;
+  private revision = 0;
 
   join(fetcher: string): Flights {
     const board = {
       fetcher,
       claim: async (key: string, lifeMs: number, from: FlightHolder | null = null): Promise<FlightClaim> => {
-        this.#check();
+        this.check();
         const stored = this.keys.get(key);
         if (stored !== undefined && stored.fetcher !== '' && stored.revision !== from?.revision)
           return { holder: stored };
-        return { held: this.#write(key, fetcher, lifeMs) };
+        return { held: this.write(key, fetcher, lifeMs) };
       },
       seize: async (key: string, lifeMs: number) => {
-        this.#check();
-        return this.#write(key, fetcher, lifeMs);
+        this.check();
+        return this.write(key, fetcher, lifeMs);
       },
       find: async (key: string) => {
-        this.#check();
+        this.check();
         const stored = this.keys.get(key);
         return stored === undefined || stored.fetcher === '' ? null : stored;
       },
       keep: async (hold: FlightHold, lifeMs: number) => {
         const { key, revision } = hold;
-        if (this.keys.get(key)?.revision === revision) hold.revision = this.#write(key, fetcher, lifeMs).revision;
+        if (this.keys.get(key)?.revision === revision) hold.revision = this.write(key, fetcher, lifeMs).revision;
       },
       free: async ({ key, revision }: FlightHold) => {
-        if (this.keys.get(key)?.revision === revision) this.#write(key, '', 1_000);
+        if (this.keys.get(key)?.revision === revision) this.write(key, '', 1_000);
       },
     };
     const rpc = {
@@ -60,14 +60,14 @@ class Cluster {
     return flights;
   }
 
-  #write(key: string, fetcher: string, lifeMs: number): FlightHold {
+  private write(key: string, fetcher: string, lifeMs: number): FlightHold {
     this.writes++;
     this.lives.push(lifeMs);
-    this.keys.set(key, { fetcher, revision: ++this.#revision });
-    return { key, revision: this.#revision };
+    this.keys.set(key, { fetcher, revision: ++this.revision });
+    return { key, revision: this.revision };
   }
 
-  #check(): void {
+  private check(): void {
     if (this.isAway) throw new Error('no NATS');
   }
 }

@@ -82,49 +82,49 @@ type Board = NonNullable<FlightsParts['board']>;
 type Answer = FlightNews | { type: 'gone' | 'wait' };
 
 export class Flights {
-  readonly #own = new Map<string, Flight>();
-  readonly #landed = new LRUCache<string, Landed>({
+  private readonly own = new Map<string, Flight>();
+  private readonly landed = new LRUCache<string, Landed>({
     maxSize: MAX_BYTES,
     sizeCalculation: ({ body }) => Math.max(1, body.byteLength),
   });
   /** Questions that are on their way, by fetcher and page: waiters of this process ask together. */
-  readonly #polls = new Map<string, Promise<Answer | null>>();
-  #awayUntilMs = 0;
+  private readonly polls = new Map<string, Promise<Answer | null>>();
+  private awayUntilMs = 0;
 
   constructor(private readonly parts: FlightsParts) {}
 
   /** Never rejects. */
   async find(wish: FlightWish): Promise<Found> {
     const { board } = this.parts;
-    if (board === null || performance.now() < this.#awayUntilMs) return null;
+    if (board === null || performance.now() < this.awayUntilMs) return null;
     const key = flightKeyOf(wish.team, wish.url, wish.spec);
     try {
-      const found = mayJoin(wish) ? await this.#search(board, key, wish) : null;
+      const found = mayJoin(wish) ? await this.search(board, key, wish) : null;
       if (found !== null && 'page' in found) this.parts.onShared?.();
-      return found ?? (mayShare(wish) ? { flight: this.#alone(board, key, wish) } : null);
+      return found ?? (mayShare(wish) ? { flight: this.alone(board, key, wish) } : null);
     } catch (error) {
-      this.#failed(error);
+      this.failed(error);
       return null;
     }
   }
 
   /** Answers waiters of other fetchers. */
   async answer(question: FlightQuestion): Promise<{ head: FlightReply; body?: Uint8Array }> {
-    const answer = await this.#answerOwn({ ...question, waitMs: Math.min(question.waitMs, POLL_MS) }, null);
+    const answer = await this.answerOwn({ ...question, waitMs: Math.min(question.waitMs, POLL_MS) }, null);
     if (answer.type !== 'landed') return { head: { type: answer.type } };
     const { meta, at, body } = answer.page;
     return { head: { type: 'landed', meta, at: at.toISOString() }, body };
   }
 
   /** Others do not wait for the page it fetches. Once the page is there it is newer than theirs, and takes the key. */
-  #alone(board: Board, key: string, { signal }: FlightWish): OwnFlight {
+  private alone(board: Board, key: string, { signal }: FlightWish): OwnFlight {
     let stored = (): void => undefined;
     return {
       signal,
       isAwaited: false,
       land: (meta, body) => {
-        const hold = board.seize(key, LIFE_MS).catch((error: unknown) => this.#failed(error));
-        stored = this.#keep(key, { meta, body, at: new Date(), landedMs: performance.now() }, this.#keyOf(board, hold));
+        const hold = board.seize(key, LIFE_MS).catch((error: unknown) => this.failed(error));
+        stored = this.keep(key, { meta, body, at: new Date(), landedMs: performance.now() }, this.keyOf(board, hold));
       },
       stored: () => stored(),
       move: () => undefined,
@@ -133,24 +133,24 @@ export class Flights {
     };
   }
 
-  #keyOf(board: Board, hold: Promise<FlightHold | undefined>): FlightKey {
-    return new FlightKey({ board, hold, onError: (error) => this.#failed(error) });
+  private keyOf(board: Board, hold: Promise<FlightHold | undefined>): FlightKey {
+    return new FlightKey({ board, hold, onError: (error) => this.failed(error) });
   }
 
   /**
    * Keeps the page unless a newer one has landed since this one was asked for.
    * @returns to be called when the page is in the index, or will not come there
    */
-  #keep(key: string, page: Landed, flightKey: FlightKey, askedMs = page.landedMs): () => void {
-    const known = this.#landed.peek(key);
-    if (known === undefined || known.landedMs <= askedMs) this.#landed.set(key, page);
+  private keep(key: string, page: Landed, flightKey: FlightKey, askedMs = page.landedMs): () => void {
+    const known = this.landed.peek(key);
+    if (known === undefined || known.landedMs <= askedMs) this.landed.set(key, page);
     return () => {
       const leftMs = flightKey.stored();
-      setTimeout(() => this.#landed.peek(key) === page && this.#landed.delete(key), leftMs + POLL_MS).unref();
+      setTimeout(() => this.landed.peek(key) === page && this.landed.delete(key), leftMs + POLL_MS).unref();
     };
   }
 
-  async #search(board: Board, key: string, wish: FlightWish): Promise<Found> {
+  private async search(board: Board, key: string, wish: FlightWish): Promise<Found> {
     const endsAtMs = performance.now() + PATIENCE_SHARE * wish.leftMs;
     const claim = async (from: FlightHolder | null): Promise<FlightClaim | null> => {
       if (mayShare(wish)) return board.claim(key, LIFE_MS, from);
@@ -158,14 +158,14 @@ export class Flights {
       return holder === null ? null : { holder };
     };
     for (let next = await claim(null); next !== null;) {
-      if ('held' in next) return { flight: this.#begin(board, key, next.held, wish.signal) };
+      if ('held' in next) return { flight: this.begin(board, key, next.held, wish.signal) };
       const { holder } = next;
       if (holder.fetcher === wish.from) {
         next = await claim(holder);
         continue;
       }
       const patienceMs = (await wish.isServed()) ? 0 : endsAtMs - performance.now();
-      const answer = await this.#ask(holder.fetcher, key, wish, patienceMs);
+      const answer = await this.ask(holder.fetcher, key, wish, patienceMs);
       if (answer.type === 'landed') return { page: rememberedOf(answer.page) };
       if (answer.type === 'wait' || wish.signal.aborted || performance.now() >= endsAtMs) return null;
       if (answer.type === 'moved') {
@@ -180,12 +180,12 @@ export class Flights {
     return null;
   }
 
-  #begin(board: Board, key: string, held: FlightHold, caller: AbortSignal): OwnFlight {
+  private begin(board: Board, key: string, held: FlightHold, caller: AbortSignal): OwnFlight {
     const flight = new Flight(caller);
-    const flightKey = this.#keyOf(board, Promise.resolve(held));
-    this.#own.set(key, flight);
+    const flightKey = this.keyOf(board, Promise.resolve(held));
+    this.own.set(key, flight);
     const forget = (): void => {
-      if (this.#own.get(key) === flight) this.#own.delete(key);
+      if (this.own.get(key) === flight) this.own.delete(key);
     };
     let stored: (() => void) | null = null;
     let isOver = false;
@@ -195,7 +195,7 @@ export class Flights {
       isAwaited: true,
       land: (meta, body) => {
         const page = { meta, body, at: new Date(), landedMs: performance.now() };
-        stored = this.#keep(key, page, flightKey, startedMs);
+        stored = this.keep(key, page, flightKey, startedMs);
         forget();
         flight.tell({ type: 'landed', page });
       },
@@ -213,27 +213,32 @@ export class Flights {
   }
 
   /** @param signal of a waiter in this process; null: one elsewhere */
-  async #answerOwn(question: FlightQuestion, signal: AbortSignal | null): Promise<Answer> {
+  private async answerOwn(question: FlightQuestion, signal: AbortSignal | null): Promise<Answer> {
     const { key, minAgeMs, waitMs } = question;
-    const page = this.#landed.get(key);
+    const page = this.landed.get(key);
     if (page !== undefined && isFresh(performance.now() - page.landedMs, question)) return { type: 'landed', page };
-    const flight = this.#own.get(key);
+    const flight = this.own.get(key);
     if (flight === undefined || minAgeMs !== null) return { type: 'gone' };
     return (await flight.wait(waitMs, signal)) ?? { type: 'wait' };
   }
 
   /** `wait`: the page is still not there when the time is over. */
-  async #ask(fetcher: string, key: string, { spec, signal, from }: FlightWish, patienceMs: number): Promise<Answer> {
+  private async ask(
+    fetcher: string,
+    key: string,
+    { spec, signal, from }: FlightWish,
+    patienceMs: number,
+  ): Promise<Answer> {
     // The fetcher that has handed the page over has looked into the index and found nothing new enough.
     const maxAgeMs = from === undefined ? spec.cache.maxAgeMs : Number.MAX_SAFE_INTEGER;
     const { minAgeMs } = spec.cache;
     if (fetcher === this.parts.board?.fetcher)
-      return this.#answerOwn({ key, maxAgeMs, minAgeMs, waitMs: Math.max(0, patienceMs) }, signal);
+      return this.answerOwn({ key, maxAgeMs, minAgeMs, waitMs: Math.max(0, patienceMs) }, signal);
     const endsAtMs = performance.now() + patienceMs;
     let heardAtMs = performance.now();
     for (;;) {
       const waitMs = Math.max(0, Math.min(POLL_MS, Math.round(endsAtMs - performance.now())));
-      const answer = await this.#poll(fetcher, { key, maxAgeMs, minAgeMs, waitMs });
+      const answer = await this.poll(fetcher, { key, maxAgeMs, minAgeMs, waitMs });
       if (answer !== null && answer.type !== 'wait') return answer;
       if (answer !== null) heardAtMs = performance.now();
       else if (performance.now() - heardAtMs > SILENCE_MS) return { type: 'gone' };
@@ -241,19 +246,19 @@ export class Flights {
     }
   }
 
-  #poll(fetcher: string, question: FlightQuestion): Promise<Answer | null> {
+  private poll(fetcher: string, question: FlightQuestion): Promise<Answer | null> {
     const { key, maxAgeMs, minAgeMs, waitMs } = question;
     const id = [fetcher, key, maxAgeMs, minAgeMs, waitMs === 0].join(' ');
-    let poll = this.#polls.get(id);
+    let poll = this.polls.get(id);
     if (poll === undefined) {
-      poll = this.#question(fetcher, question).finally(() => this.#polls.delete(id));
-      this.#polls.set(id, poll);
+      poll = this.question(fetcher, question).finally(() => this.polls.delete(id));
+      this.polls.set(id, poll);
     }
     return poll;
   }
 
   /** null: it did not answer in time. */
-  async #question(fetcher: string, question: FlightQuestion): Promise<Answer | null> {
+  private async question(fetcher: string, question: FlightQuestion): Promise<Answer | null> {
     const timeoutMs = question.waitMs + POLL_GRACE_MS;
     try {
       const options = { timeoutMs, isServed: () => false };
@@ -268,10 +273,10 @@ export class Flights {
     }
   }
 
-  #failed(error: unknown): undefined {
-    if (performance.now() >= this.#awayUntilMs)
+  private failed(error: unknown): undefined {
+    if (performance.now() >= this.awayUntilMs)
       this.parts.log.warn({ err: error }, 'pages under way are not known; scrapes of the same page are not shared');
-    this.#awayUntilMs = performance.now() + AWAY_MS;
+    this.awayUntilMs = performance.now() + AWAY_MS;
   }
 }
 

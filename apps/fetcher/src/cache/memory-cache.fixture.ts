@@ -21,11 +21,11 @@ export class MemoryCache {
   readonly warnings: string[] = [];
   hasRoom = true;
   isAway = false;
-  readonly #pages = new Map<string, CachedPage>();
-  readonly #bodies = new Map<string, Buffer>();
+  private readonly pages = new Map<string, CachedPage>();
+  private readonly bodies = new Map<string, Buffer>();
 
   readonly cache = new PageCache({
-    lookups: new CacheLookups({ find: (keys) => this.#find(keys) }),
+    lookups: new CacheLookups({ find: (keys) => this.find(keys) }),
     writer: {
       keep: (page, onSettled) => {
         this.kept.push(page);
@@ -39,7 +39,7 @@ export class MemoryCache {
     },
     blobs: {
       get: async (key) => {
-        const body = this.#bodies.get(key);
+        const body = this.bodies.get(key);
         if (body === undefined) throw new BlobNotFoundError(key);
         return body;
       },
@@ -55,7 +55,7 @@ export class MemoryCache {
   ): void {
     const key = cacheKeyOf(team, url, spec);
     const blob = `blob of ${url}`;
-    if (page.body !== null) this.#bodies.set(blob, brotliCompressSync(page.body));
+    if (page.body !== null) this.bodies.set(blob, brotliCompressSync(page.body));
     const meta: CachedPageMeta = {
       finalUrl: url,
       statusCode: 200,
@@ -67,12 +67,12 @@ export class MemoryCache {
       lastModified: null,
       ...page.meta,
     };
-    this.#pages.set(keyText(key), { ...key, url, at: new Date(1_000_000), ageMs: page.ageMs, blob, meta });
+    this.pages.set(keyText(key), { ...key, url, at: new Date(1_000_000), ageMs: page.ageMs, blob, meta });
   }
 
-  async #find(keys: readonly PageCacheKey[]): Promise<CachedPage[]> {
+  private async find(keys: readonly PageCacheKey[]): Promise<CachedPage[]> {
     this.questions.push(keys);
     if (this.isAway) throw new Error('no Postgres');
-    return keys.flatMap((key) => this.#pages.get(keyText(key)) ?? []);
+    return keys.flatMap((key) => this.pages.get(keyText(key)) ?? []);
   }
 }

@@ -63,7 +63,7 @@ export interface Remembered {
 }
 
 export class PageCache {
-  #awayUntil = 0;
+  private awayUntil = 0;
 
   constructor(private readonly parts: PageCacheParts) {}
 
@@ -71,16 +71,16 @@ export class PageCache {
   async lookUp(team: Uuid, urls: readonly string[], spec: ScrapeSpec): Promise<CacheView> {
     if (!isConsulted(spec)) return new CacheView(this.parts, team, spec, null);
     const keys = new Map(urls.map((url) => [url, cacheKeyOf(team, url, spec)]));
-    const pages = await this.#find(keys);
+    const pages = await this.find(keys);
     const view = new CacheView(this.parts, team, spec, pages);
     for (const url of urls) this.parts.onLookUp?.(pages === null ? 'away' : view.holds(url) ? 'hit' : 'miss');
     return view;
   }
 
   /** Entries by URL; null when the index does not answer. */
-  async #find(keys: ReadonlyMap<string, PageCacheKey>): Promise<Map<string, CachedPage> | null> {
+  private async find(keys: ReadonlyMap<string, PageCacheKey>): Promise<Map<string, CachedPage> | null> {
     const { lookups } = this.parts;
-    if (lookups === null || performance.now() < this.#awayUntil) return null;
+    if (lookups === null || performance.now() < this.awayUntil) return null;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(new Error(`no answer within ${LOOKUP_TIMEOUT_MS} ms`)), LOOKUP_TIMEOUT_MS);
@@ -89,7 +89,7 @@ export class PageCache {
       const found = await Promise.race([lookups.find([...keys.values()]), late]);
       return byUrl(keys, found);
     } catch (error) {
-      this.#awayUntil = performance.now() + AWAY_MS;
+      this.awayUntil = performance.now() + AWAY_MS;
       this.parts.log.warn({ err: error }, 'the cache is not readable; pages are fetched');
       return null;
     } finally {
@@ -115,14 +115,14 @@ export class CacheView {
 
   /** An entry may be served. */
   holds(url: string): boolean {
-    const page = this.#entry(url);
+    const page = this.entry(url);
     return page !== null && isFresh(page.ageMs, this.spec.cache);
   }
 
   /** The page as it was; null when it is not there, or not fresh. */
   async recall(url: string): Promise<Remembered | null> {
-    const page = this.holds(url) ? this.#entry(url) : null;
-    const body = page === null ? null : await this.#body(page);
+    const page = this.holds(url) ? this.entry(url) : null;
+    const body = page === null ? null : await this.body(page);
     if (page === null || body === null) return null;
     return { response: responseOf(page.meta, body), metadata: { cacheState: 'hit', cachedAt: page.at.toISOString() } };
   }
@@ -140,7 +140,7 @@ export class CacheView {
 
   /** The cache's view of a page that is fetched now, for its caller alone or for others too. */
   use(url: string, sharing: Sharing | null = null): CacheUse {
-    const entry = this.#entry(url);
+    const entry = this.entry(url);
     const { writer, onConfirm } = this.parts;
     const conditions = entry === null ? null : conditionsOf(entry, this.spec.cache);
     const stored = () => sharing?.stored();
@@ -149,7 +149,7 @@ export class CacheView {
       conditions,
       confirm: async (finalUrl) => {
         if (entry === null || finalUrl !== entry.meta.finalUrl) return null;
-        const body = await this.#body(entry);
+        const body = await this.body(entry);
         if (body === null) return null;
         isConfirmed = true;
         onConfirm?.();
@@ -157,7 +157,7 @@ export class CacheView {
         return responseOf(entry.meta, body);
       },
       copy: (response) => {
-        const isWanted = isConfirmed ? sharing !== null : this.#mayKeep(response, sharing !== null);
+        const isWanted = isConfirmed ? sharing !== null : this.mayKeep(response, sharing !== null);
         return isWanted ? new Uint8Array(response.body) : null;
       },
       keep: (response, body) => {
@@ -170,18 +170,18 @@ export class CacheView {
   }
 
   /** A page that finds no room in the store may still go to scrapes that wait for it. */
-  #mayKeep(response: EngineResponse, isShared: boolean): boolean {
+  private mayKeep(response: EngineResponse, isShared: boolean): boolean {
     const { lookups, writer } = this.parts;
     if (lookups === null || !this.spec.cache.store || isPersonal(this.spec) || !isCacheable(response)) return false;
     return isShared || writer.hasRoom(response.body.byteLength);
   }
 
-  #entry(url: string): CachedPage | null {
+  private entry(url: string): CachedPage | null {
     return this.pages?.get(url) ?? null;
   }
 
   /** null: dropped, or the store does not answer. */
-  async #body(page: CachedPage): Promise<Uint8Array | null> {
+  private async body(page: CachedPage): Promise<Uint8Array | null> {
     try {
       return await unpack(await this.parts.blobs.get(page.blob));
     } catch (error) {

@@ -67,9 +67,9 @@ export class ChangeTracker {
     if (changeTracking === null) return null;
     if (zeroRetention) return { warning: SKIPPED };
     try {
-      if (statusCode === GONE_STATUS) return await this.#removed(scrape, changeTracking);
+      if (statusCode === GONE_STATUS) return await this.removed(scrape, changeTracking);
       if (statusCode >= 200 && statusCode < 300 && markdown !== undefined)
-        return await this.#compared(markdown, scrape, changeTracking);
+        return await this.compared(markdown, scrape, changeTracking);
       return { warning: `Changes are not tracked: the page answered ${statusCode}.` };
     } catch (error) {
       this.parts.log.warn({ err: error }, 'changes of a page could not be tracked');
@@ -78,12 +78,12 @@ export class ChangeTracker {
   }
 
   /** An error page is no part of the history. */
-  async #removed(scrape: TrackedScrape, spec: ChangeTrackingSpec): Promise<ChangeReport> {
+  private async removed(scrape: TrackedScrape, spec: ChangeTrackingSpec): Promise<ChangeReport> {
     const before = await this.parts.history.find(keyOf(scrape, spec), scrape.scrape);
     return { changeTracking: findingOf('removed', before, scrape) };
   }
 
-  async #compared(markdown: string, scrape: TrackedScrape, spec: ChangeTrackingSpec): Promise<ChangeReport> {
+  private async compared(markdown: string, scrape: TrackedScrape, spec: ChangeTrackingSpec): Promise<ChangeReport> {
     const { history, blobs, config } = this.parts;
     const hash = identityOf(markdown);
     const hour = hourOf(Date.now() + (config.changeHistoryHours + 1) * HOUR_MS);
@@ -95,13 +95,13 @@ export class ChangeTracker {
     if (isSameText(before.hash, hash)) return { changeTracking: findingOf('same', before, scrape) };
     const changed = { changeTracking: findingOf('changed', before, scrape) };
     if (!spec.diff && spec.json === null) return changed;
-    const previous = await this.#textOf(before);
+    const previous = await this.textOf(before);
     if (previous === null) return { ...changed, warning: LOST_TEXT };
-    const shown = spec.diff ? await this.#withDiff(changed.changeTracking, previous, markdown, spec) : changed;
+    const shown = spec.diff ? await this.withDiff(changed.changeTracking, previous, markdown, spec) : changed;
     return spec.json === null ? shown : { ...shown, previous };
   }
 
-  async #withDiff(
+  private async withDiff(
     changed: ChangeTracking,
     previous: string,
     markdown: string,
@@ -112,7 +112,7 @@ export class ChangeTracker {
     return { changeTracking: { ...changed, diff: diffShape === 'object' ? diff : diff.text } };
   }
 
-  async #textOf({ blob }: Snapshot): Promise<string | null> {
+  private async textOf({ blob }: Snapshot): Promise<string | null> {
     try {
       return (await unpack(await this.parts.blobs.get(blob))).toString('utf8');
     } catch (error) {

@@ -18,31 +18,31 @@ export interface Differ {
 }
 
 export class DiffThread implements Differ {
-  #worker: Worker | null = null;
-  #settle: ((reply: DiffReply) => void) | null = null;
-  #tail: Promise<unknown> = Promise.resolve();
-  #waiting = 0;
+  private worker: Worker | null = null;
+  private settle: ((reply: DiffReply) => void) | null = null;
+  private tail: Promise<unknown> = Promise.resolve();
+  private waiting = 0;
 
   async compare(before: string, after: string): Promise<TextDiff | null> {
-    if (before.length + after.length > MAX_CHARS || this.#waiting >= MAX_WAITING) return null;
-    this.#waiting++;
-    const turn = this.#tail.then(() => this.#run({ before, after, timeoutMs: TIMEOUT_MS }));
-    this.#tail = turn;
-    return turn.finally(() => this.#waiting--);
+    if (before.length + after.length > MAX_CHARS || this.waiting >= MAX_WAITING) return null;
+    this.waiting++;
+    const turn = this.tail.then(() => this.run({ before, after, timeoutMs: TIMEOUT_MS }));
+    this.tail = turn;
+    return turn.finally(() => this.waiting--);
   }
 
   async stop(): Promise<void> {
-    await this.#worker?.terminate();
+    await this.worker?.terminate();
   }
 
   /** Null as well when the thread dies of it. */
-  async #run(task: DiffTask): Promise<DiffReply> {
-    const worker = (this.#worker ??= this.#start());
+  private async run(task: DiffTask): Promise<DiffReply> {
+    const worker = (this.worker ??= this.start());
     const timer = setTimeout(() => void worker.terminate(), KILL_MS);
     worker.ref();
     try {
       return await new Promise<DiffReply>((settle) => {
-        this.#settle = settle;
+        this.settle = settle;
         worker.postMessage(task);
       });
     } finally {
@@ -51,16 +51,16 @@ export class DiffThread implements Differ {
     }
   }
 
-  #start(): Worker {
+  private start(): Worker {
     const worker = new Worker(new URL('./diff.worker.js', import.meta.url), {
       resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB },
     });
-    worker.on('message', (reply: DiffReply) => this.#settle?.(reply));
+    worker.on('message', (reply: DiffReply) => this.settle?.(reply));
     // The `exit` event follows every error.
     worker.on('error', () => undefined);
     worker.on('exit', () => {
-      this.#worker = null;
-      this.#settle?.(null);
+      this.worker = null;
+      this.settle?.(null);
     });
     return worker;
   }

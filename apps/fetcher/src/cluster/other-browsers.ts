@@ -14,13 +14,13 @@ const EXPECTED_MS = 120_000;
 const LOOK_MS = 1_000;
 
 export class OtherBrowsers {
-  readonly #now: () => number;
-  readonly #timer: NodeJS.Timeout;
-  #seenAt = -Infinity;
+  private readonly now: () => number;
+  private readonly timer: NodeJS.Timeout;
+  private seenAt = -Infinity;
 
   constructor(private readonly options: OtherBrowsersOptions) {
-    this.#now = options.now ?? (() => performance.now());
-    this.#timer = setInterval(() => this.look(), LOOK_MS).unref();
+    this.now = options.now ?? (() => performance.now());
+    this.timer = setInterval(() => this.look(), LOOK_MS).unref();
   }
 
   /** For a waiting caller: one can answer now. */
@@ -32,15 +32,15 @@ export class OtherBrowsers {
   areExpected(): boolean {
     if (this.options.areOnDemand) return true;
     this.look();
-    return this.#now() - this.#seenAt < EXPECTED_MS;
+    return this.now() - this.seenAt < EXPECTED_MS;
   }
 
   /** Notes whether one is alive; done every second. */
   look(): void {
-    if (this.options.isSeen()) this.#seenAt = this.#now();
+    if (this.options.isSeen()) this.seenAt = this.now();
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    clearInterval(this.timer);
   }
 }

@@ -30,14 +30,14 @@ export class HostProbe {
     const place = await this.parts.express.acquire(host, TIMEOUT_MS / 2, signal);
     let isClean: boolean;
     try {
-      isClean = await this.#answersClean(url, signal);
+      isClean = await this.answersClean(url, signal);
     } finally {
       place.release();
     }
     await this.parts.reports.probed(host, { clean: isClean, url });
   }
 
-  async #answersClean(url: string, signal: AbortSignal): Promise<boolean> {
+  private async answersClean(url: string, signal: AbortSignal): Promise<boolean> {
     try {
       const { statusCode } = await this.parts.engine.fetch(
         {

@@ -39,24 +39,24 @@ export class KickRunner {
 
   /** Resolves when the actor has the answer; throws to ask for redelivery. */
   async run(kick: Kick, trace?: TraceParent): Promise<void> {
-    if (this.#isPaused(kick)) return;
+    if (this.isPaused(kick)) return;
     if (kick.task === 'probe') return this.parts.probe.run(kick);
-    if (kick.task === 'robots') return this.#send({ kick, trace }, await this.#robots(kick), 0);
+    if (kick.task === 'robots') return this.send({ kick, trace }, await this.robots(kick), 0);
     if (this.parts.cancels.isCancelled(kick.job)) return;
-    if (kick.task === 'history') return this.#send({ kick, trace }, await judgedHistory(kick), 0);
+    if (kick.task === 'history') return this.send({ kick, trace }, await judgedHistory(kick), 0);
     const run = randomUUID();
     for await (const chunk of this.parts.sitemaps.read(kick, trace)) {
       if (this.parts.cancels.isCancelled(kick.job)) return;
-      await this.#send({ kick, trace }, chunk, chunk.chunk, run);
+      await this.send({ kick, trace }, chunk, chunk.chunk, run);
     }
   }
 
   /** True: the work is dropped, and the job asks again when it goes on. */
-  #isPaused({ actor, pauseV }: Kick): boolean {
+  private isPaused({ actor, pauseV }: Kick): boolean {
     return pauseV !== undefined && this.parts.pauses.newsSince(parseActorKey(actor).id, pauseV) !== null;
   }
 
-  async #robots(kick: Extract<Kick, { task: 'robots' }>): Promise<RobotsDone> {
+  private async robots(kick: Extract<Kick, { task: 'robots' }>): Promise<RobotsDone> {
     const { file, isAnswer, status, error, retryMs } = await this.parts.robots.describe(kick.url);
     return {
       type: 'RobotsDone',
@@ -70,7 +70,7 @@ export class KickRunner {
     };
   }
 
-  async #send(
+  private async send(
     { kick, trace }: { kick: Kick; trace: TraceParent | undefined },
     body: RobotsDone | SitemapChunk | HistoryJudged,
     part: number,

@@ -42,7 +42,7 @@ export class SitemapKick {
 
   /** Chunks from `fromChunk` on, at most `maxChunks`. Failures are chunks with an error, never exceptions. */
   async *read(task: SitemapTask, trace?: TraceParent): AsyncGenerator<SitemapChunk> {
-    const file = await this.#fetchFile(task, trace);
+    const file = await this.fetchFile(task, trace);
     if (!(file instanceof Uint8Array)) {
       yield file;
       return;
@@ -57,16 +57,16 @@ export class SitemapKick {
   }
 
   /** The file's bytes, or the chunk that says why there are none. */
-  async #fetchFile(task: SitemapTask, trace?: TraceParent): Promise<Uint8Array | SitemapChunk> {
+  private async fetchFile(task: SitemapTask, trace?: TraceParent): Promise<Uint8Array | SitemapChunk> {
     try {
-      return bodyOrVerdict(task, await this.#get(task, trace));
+      return bodyOrVerdict(task, await this.get(task, trace));
     } catch (error) {
       const reason = isTroupeError(error) ? error.message : String(error);
       return emptyChunk(task, `${task.url}: ${reason}`);
     }
   }
 
-  async #get(task: SitemapTask, trace?: TraceParent): Promise<EngineResponse> {
+  private async get(task: SitemapTask, trace?: TraceParent): Promise<EngineResponse> {
     const { file } = await this.robots.describe(task.url);
     // A file that robots.txt names is meant to be read, whatever its rules say about the path.
     const isAnnounced = file.sitemaps.includes(task.url);
@@ -149,28 +149,28 @@ class ChunkSorter {
   readonly urls = new Map<string, Outlink>();
   readonly children = new Set<string>();
   readonly excluded: ExcludedLinks = { byRule: {}, sample: [] };
-  readonly #left = new Set<string>();
+  private readonly left = new Set<string>();
   /** Addresses that are to be judged, in their order. */
-  readonly #found = new Set<string>();
+  private readonly found = new Set<string>();
 
   constructor(private readonly task: SitemapTask) {}
 
   addUrl({ loc, inFeed }: SitemapItem): void {
     const base = inFeed ? this.task.url : undefined;
     const canonical = canonicalize(loc, base);
-    if (canonical === null) return this.#exclude(loc, whyNotCanonical(loc, base));
-    this.#found.add(fetchUrl(canonical, this.task.scope));
+    if (canonical === null) return this.exclude(loc, whyNotCanonical(loc, base));
+    this.found.add(fetchUrl(canonical, this.task.scope));
   }
 
   /** Judges the entries of a chunk together, as if they were the links of one page. */
   async judge(): Promise<void> {
     const { scope } = this.task;
-    const found = [...this.#found];
+    const found = [...this.found];
     const rules = await judgeLinks(scope, found, 0);
     for (const [i, url] of found.entries()) {
       const rule = rules[i]!;
       if (rule !== null) {
-        this.#exclude(url, rule);
+        this.exclude(url, rule);
         continue;
       }
       const h = fingerprintUrl(url, scope);
@@ -180,13 +180,13 @@ class ChunkSorter {
 
   addChild({ loc }: SitemapItem): void {
     const url = canonicalize(loc);
-    if (url === null) return this.#exclude(loc, whyNotCanonical(loc));
+    if (url === null) return this.exclude(loc, whyNotCanonical(loc));
     if (this.task.level < MAX_LEVEL) this.children.add(url);
   }
 
-  #exclude(url: string, rule: ScopeRule): void {
-    if (this.#left.has(url)) return;
-    this.#left.add(url);
+  private exclude(url: string, rule: ScopeRule): void {
+    if (this.left.has(url)) return;
+    this.left.add(url);
     this.excluded.byRule[rule] = (this.excluded.byRule[rule] ?? 0) + 1;
     if (this.excluded.sample.length >= MAX_EXCLUDED_SAMPLE) return;
     this.excluded.sample.push({ url, h: fingerprint(url), rule });

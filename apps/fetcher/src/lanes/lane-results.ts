@@ -67,15 +67,15 @@ interface Batch {
 const NOTHING: Batch = { pages: [], unstored: [], text: 0 };
 
 export class LaneResults {
-  #pages: PageResult[] = [];
-  #unstored: Unstored[] = [];
-  #text = 0;
-  #waitingBytes = 0;
-  #timer: NodeJS.Timeout | null = null;
-  #flushes = 0;
-  #pending = 0;
-  #tail: Promise<void> = Promise.resolve();
-  #lost = false;
+  private pages: PageResult[] = [];
+  private unstored: Unstored[] = [];
+  private text = 0;
+  private waitingBytes = 0;
+  private timer: NodeJS.Timeout | null = null;
+  private flushes = 0;
+  private pending = 0;
+  private tail: Promise<void> = Promise.resolve();
+  private lost = false;
 
   constructor(
     private readonly lane: Lane,
@@ -84,87 +84,87 @@ export class LaneResults {
   ) {}
 
   started(): void {
-    this.#publish({ type: 'LaneStarted', lane: this.lane.lane, run: this.run });
+    this.publish({ type: 'LaneStarted', lane: this.lane.lane, run: this.run });
   }
 
   /** @param document the page's document, packed, null when it has none */
   add(result: PageResult, document: Uint8Array | null, trace?: TraceParent): void {
     const page = boundedResult(result);
-    if (document !== null && page === result) this.#take({ page, document, trace });
-    this.#pages.push(page);
-    this.#text += textOf(page);
-    const isFull = this.#pages.length >= MAX_PAGES || this.#text >= MAX_TEXT || this.#waitingBytes >= MAX_WAITING_BYTES;
-    if (isFull) this.#flush();
-    else this.#timer ??= setTimeout(() => this.#flush(), MAX_AGE_MS);
+    if (document !== null && page === result) this.take({ page, document, trace });
+    this.pages.push(page);
+    this.text += textOf(page);
+    const isFull = this.pages.length >= MAX_PAGES || this.text >= MAX_TEXT || this.waitingBytes >= MAX_WAITING_BYTES;
+    if (isFull) this.flush();
+    else this.timer ??= setTimeout(() => this.flush(), MAX_AGE_MS);
   }
 
-  #take(unstored: Unstored): void {
+  private take(unstored: Unstored): void {
     const { page, document } = unstored;
     if (document.byteLength <= INLINE_BYTES) {
       page.inline = Buffer.from(document.buffer, document.byteOffset, document.byteLength).toString('base64');
       return;
     }
-    this.#unstored.push(unstored);
-    this.#waitingBytes += document.byteLength;
+    this.unstored.push(unstored);
+    this.waitingBytes += document.byteLength;
   }
 
   /** Resolves when there is room for another page. */
   async room(): Promise<void> {
-    if (this.#pending > MAX_PENDING) await this.#tail;
+    if (this.pending > MAX_PENDING) await this.tail;
   }
 
   /** Sends the end of the lane with its last pages. Resolves when everything is acknowledged or given up. */
   async end(reason: LaneEnd['reason'], rest: Pick<LaneEnd, 'ranMs' | 'unrun' | 'browser' | 'pause'>): Promise<void> {
-    const batch = this.#takeBatch();
+    const batch = this.takeBatch();
     const { pages } = batch;
-    this.#publish({ type: 'LaneEnd', lane: this.lane.lane, run: this.run, reason, ...rest, pages }, batch);
-    await this.#tail;
+    this.publish({ type: 'LaneEnd', lane: this.lane.lane, run: this.run, reason, ...rest, pages }, batch);
+    await this.tail;
   }
 
   /** Sends the results alone, because another run of the lane will tell its end. Resolves like `end`. */
   async leave(): Promise<void> {
-    this.#flush();
-    await this.#tail;
+    this.flush();
+    await this.tail;
   }
 
-  #flush(): void {
-    const batch = this.#takeBatch();
+  private flush(): void {
+    const batch = this.takeBatch();
     const { pages } = batch;
-    if (pages.length > 0) this.#publish({ type: 'PagesDone', lane: this.lane.lane, run: this.run, pages }, batch);
+    if (pages.length > 0) this.publish({ type: 'PagesDone', lane: this.lane.lane, run: this.run, pages }, batch);
   }
 
-  #takeBatch(): Batch {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
-    const batch = { pages: this.#pages, unstored: this.#unstored, text: this.#text };
-    this.#pages = [];
-    this.#unstored = [];
-    this.#text = 0;
-    this.#waitingBytes = 0;
+  private takeBatch(): Batch {
+    if (this.timer !== null) clearTimeout(this.timer);
+    this.timer = null;
+    const batch = { pages: this.pages, unstored: this.unstored, text: this.text };
+    this.pages = [];
+    this.unstored = [];
+    this.text = 0;
+    this.waitingBytes = 0;
     return batch;
   }
 
-  #publish(body: JobMessage, batch = NOTHING): void {
-    const id = `r.${this.lane.job}.${this.lane.lane}.${this.run}.${this.#flushes++}`;
-    this.#pending++;
-    this.#tail = this.#tail
-      .then(() => this.#deliver(id, body, batch))
-      .catch((error: unknown) => this.#giveUp(error))
-      .finally(() => this.#pending--);
+  private publish(body: JobMessage, batch = NOTHING): void {
+    const id = `r.${this.lane.job}.${this.lane.lane}.${this.run}.${this.flushes++}`;
+    this.pending++;
+    this.tail = this.tail
+      .then(() => this.deliver(id, body, batch))
+      .catch((error: unknown) => this.giveUp(error))
+      .finally(() => this.pending--);
   }
 
-  async #deliver(id: string, body: JobMessage, batch: Batch): Promise<void> {
+  private async deliver(id: string, body: JobMessage, batch: Batch): Promise<void> {
     const giveUpAt = performance.now() + this.options.patienceMs;
-    for (let waitMs = FIRST_RETRY_MS; !this.#lost; waitMs = Math.min(2 * waitMs, LAST_RETRY_MS)) {
+    for (let waitMs = FIRST_RETRY_MS; !this.lost; waitMs = Math.min(2 * waitMs, LAST_RETRY_MS)) {
       try {
-        await this.#store(batch.unstored);
+        await this.store(batch.unstored);
         const from = `w/${this.options.instance}` as const;
         const { trace } = this.options;
         const envelope = { id, type: body.type, v: 1, from, to: this.lane.actor, n: null, body, trace };
         return await this.options.mailboxes.publishActor(envelope, batch.text + ENVELOPE_TEXT);
       } catch (error) {
-        if (error instanceof MessageTooLargeError) return this.#deliver(id, lighter(body, error), batch);
-        if (performance.now() + waitMs > giveUpAt) return this.#giveUp(error);
+        if (error instanceof MessageTooLargeError) return this.deliver(id, lighter(body, error), batch);
+        if (performance.now() + waitMs > giveUpAt) return this.giveUp(error);
         await sleep(waitMs);
       }
     }
@@ -173,7 +173,7 @@ export class LaneResults {
   /**
    * Stores blobs before the message that names them: a blob without a row is harmless, a row without its blob is not.
    */
-  async #store(unstored: Unstored[]): Promise<void> {
+  private async store(unstored: Unstored[]): Promise<void> {
     const { blobs, blobHour, tracer = NO_TRACES } = this.options;
     const storeOne = async ({ page, document, trace }: Unstored) => {
       if (page.blob !== null) return;
@@ -185,8 +185,8 @@ export class LaneResults {
     await Promise.all(unstored.map(storeOne));
   }
 
-  #giveUp(error: unknown): void {
-    this.#lost = true;
+  private giveUp(error: unknown): void {
+    this.lost = true;
     this.options.onLost(error);
   }
 }

@@ -21,10 +21,10 @@ interface Known {
 
 /** Links of a map, each once, in the order they were found; titles come with the pages that were read. */
 export class LinkCollection {
-  readonly #known = new Map<string, Known>();
-  #start: Known | null = null;
-  #chars = 0;
-  #matches = 0;
+  private readonly known = new Map<string, Known>();
+  private start: Known | null = null;
+  private chars = 0;
+  private matchCount = 0;
 
   constructor(
     private readonly scope: MapScope,
@@ -34,26 +34,26 @@ export class LinkCollection {
 
   /** Links so far. */
   get size(): number {
-    return this.#known.size;
+    return this.known.size;
   }
 
   /** Links so far that match the search. */
   get matches(): number {
-    return this.#matches;
+    return this.matchCount;
   }
 
   get isFull(): boolean {
-    return this.#known.size >= MAX_LINKS || this.#chars >= MAX_CHARS;
+    return this.known.size >= MAX_LINKS || this.chars >= MAX_CHARS;
   }
 
   /** The page that is listed first, if it belongs to the map. */
   async addStart(url: string): Promise<void> {
     await this.scope.judge([url]);
-    this.#start = this.#take(url);
+    this.start = this.take(url);
   }
 
   add(text: string, base?: string): void {
-    if (!this.isFull) this.#take(text, base);
+    if (!this.isFull) this.take(text, base);
   }
 
   async addAll(texts: Iterable<string>, base?: string): Promise<void> {
@@ -76,8 +76,8 @@ export class LinkCollection {
     );
     for (const { url, title } of articles) {
       if (this.isFull) return;
-      const known = this.#take(url, base);
-      if (known !== null && known.link.title === undefined) this.#describe(known, { title, description: null });
+      const known = this.take(url, base);
+      if (known !== null && known.link.title === undefined) this.describe(known, { title, description: null });
       if (slice.isOver) await slice.next();
     }
   }
@@ -86,28 +86,27 @@ export class LinkCollection {
   async addPage(url: string, page: FetchedPage, texts: PageTexts): Promise<void> {
     if (page.statusCode >= 400) return;
     await this.scope.judge([url]);
-    const known = this.#take(url);
-    if (known !== null) this.#describe(known, texts);
+    const known = this.take(url);
+    if (known !== null) this.describe(known, texts);
     await this.addAll(page.outlinks.map((link) => link.url));
   }
 
   /** The first link on the site's own host that `done` does not hold. */
   nextBut(done: ReadonlySet<string>): string | null {
-    for (const { link } of this.#known.values())
-      if (!done.has(link.url) && this.scope.isHome(link.url)) return link.url;
+    for (const { link } of this.known.values()) if (!done.has(link.url) && this.scope.isHome(link.url)) return link.url;
     return null;
   }
 
   *urls(): Generator<string> {
-    for (const { link } of this.#known.values()) yield link.url;
+    for (const { link } of this.known.values()) yield link.url;
   }
 
   /** The links of the answer: the start first, or the best matches of the search first. */
   async best(count: number): Promise<MapLink[]> {
-    if (this.search !== null) return bestLinks(this.#known.values(), count);
-    const first = this.#start?.link;
+    if (this.search !== null) return bestLinks(this.known.values(), count);
+    const first = this.start?.link;
     const links = first === undefined ? [] : [first];
-    for (const { link } of this.#known.values()) {
+    for (const { link } of this.known.values()) {
       if (links.length >= count) break;
       if (link !== first) links.push(link);
     }
@@ -115,29 +114,29 @@ export class LinkCollection {
   }
 
   /** Adds the link, and returns what is known of it; null when it does not belong to the map. */
-  #take(text: string, base?: string): Known | null {
+  private take(text: string, base?: string): Known | null {
     const accepted = this.scope.accept(text, base);
     if (accepted === null) return null;
-    const old = this.#known.get(accepted.key);
+    const old = this.known.get(accepted.key);
     if (old !== undefined) return old;
     const link = { url: accepted.url };
-    const known = { link, rank: this.#rank(link) };
-    this.#known.set(accepted.key, known);
-    this.#chars += accepted.url.length;
-    if (known.rank > 0) this.#matches++;
+    const known = { link, rank: this.rank(link) };
+    this.known.set(accepted.key, known);
+    this.chars += accepted.url.length;
+    if (known.rank > 0) this.matchCount++;
     return known;
   }
 
-  #rank(link: MapLink): number {
+  private rank(link: MapLink): number {
     return this.search === null ? 1 : this.search.rank(link);
   }
 
-  #describe(known: Known, { title, description }: Pick<PageTexts, 'title' | 'description'>): void {
+  private describe(known: Known, { title, description }: Pick<PageTexts, 'title' | 'description'>): void {
     if (title !== null) known.link.title = title;
     if (description !== null) known.link.description = description;
     const before = known.rank;
-    known.rank = this.#rank(known.link);
-    if (before === 0 && known.rank > 0) this.#matches++;
+    known.rank = this.rank(known.link);
+    if (before === 0 && known.rank > 0) this.matchCount++;
   }
 }
 

@@ -36,19 +36,19 @@ export function scopeOfMap(spec: MapSpec, base: string): ScopeSpec {
 }
 
 export class MapScope {
-  readonly #scope: ScopeSpec;
-  readonly #compiled: CompiledScope;
-  readonly #prefix: string | null;
+  private readonly scope: ScopeSpec;
+  private readonly compiled: CompiledScope;
+  private readonly prefix: string | null;
   /** Verdicts on addresses that the patterns have judged lately. */
-  readonly #judged = new LRUCache<string, boolean>({ max: KEPT_VERDICTS });
+  private readonly judged = new LRUCache<string, boolean>({ max: KEPT_VERDICTS });
 
   constructor(
     spec: MapSpec,
     private readonly base: string,
   ) {
-    this.#scope = scopeOfMap(spec, base);
-    this.#compiled = compileScope(withoutPatterns(this.#scope));
-    this.#prefix = spec.filterByPath ? sectionOf(spec.url, base) : null;
+    this.scope = scopeOfMap(spec, base);
+    this.compiled = compileScope(withoutPatterns(this.scope));
+    this.prefix = spec.filterByPath ? sectionOf(spec.url, base) : null;
   }
 
   /**
@@ -56,39 +56,39 @@ export class MapScope {
    * was not judged does not belong. Together the addresses count as the links of one page (see `judgeLinks`).
    */
   async judge(texts: readonly string[], base?: string): Promise<void> {
-    if (!hasPatterns(this.#scope)) return;
-    const urls = new Set(texts.flatMap((text) => this.#candidate(text, base) ?? []));
-    const rules = await judgeLinks(this.#scope, [...urls], 0);
-    for (const [i, url] of [...urls].entries()) this.#judged.set(url, rules[i] === null);
+    if (!hasPatterns(this.scope)) return;
+    const urls = new Set(texts.flatMap((text) => this.candidate(text, base) ?? []));
+    const rules = await judgeLinks(this.scope, [...urls], 0);
+    for (const [i, url] of [...urls].entries()) this.judged.set(url, rules[i] === null);
   }
 
   /** Canonical URL and its identity, null when the map does not list it. With patterns, `judge` comes first. */
   accept(text: string, base?: string): { url: string; key: string } | null {
-    const url = this.#candidate(text, base);
-    if (url === null || !this.#passesPatterns(url)) return null;
-    return { url, key: dedupKey(url, this.#scope) };
+    const url = this.candidate(text, base);
+    if (url === null || !this.passesPatterns(url)) return null;
+    return { url, key: dedupKey(url, this.scope) };
   }
 
   /** The canonical URL, when only the patterns may still exclude it; else null. */
-  #candidate(text: string, base?: string): string | null {
+  private candidate(text: string, base?: string): string | null {
     const canonical = canonicalize(text, base);
     if (canonical === null) return null;
-    const url = fetchUrl(canonical, this.#scope);
-    return this.#compiled.check(url, 0) === null && this.#isBelow(url) ? url : null;
+    const url = fetchUrl(canonical, this.scope);
+    return this.compiled.check(url, 0) === null && this.isBelow(url) ? url : null;
   }
 
-  #passesPatterns(url: string): boolean {
-    if (!hasPatterns(this.#scope) || this.#compiled.isStart(url)) return true;
-    return this.#judged.get(url) === true;
+  private passesPatterns(url: string): boolean {
+    if (!hasPatterns(this.scope) || this.compiled.isStart(url)) return true;
+    return this.judged.get(url) === true;
   }
 
   /** Whether a start page that redirects to this address is still in the place that was asked for. */
   isHome(url: string): boolean {
-    return siteOf(url) === siteOf(this.base) && this.#isBelow(url);
+    return siteOf(url) === siteOf(this.base) && this.isBelow(url);
   }
 
-  #isBelow(url: string): boolean {
-    return this.#prefix === null || `${pathOf(url).replace(/\/+$/, '')}/`.startsWith(this.#prefix);
+  private isBelow(url: string): boolean {
+    return this.prefix === null || `${pathOf(url).replace(/\/+$/, '')}/`.startsWith(this.prefix);
   }
 }
 

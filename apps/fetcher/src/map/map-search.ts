@@ -12,15 +12,15 @@ const LENGTHS = 4096;
  * matter. An empty text is in everything.
  */
 export class LinkSearch {
-  readonly #wanted: string;
+  private readonly wanted: string;
 
   constructor(text: string) {
-    this.#wanted = plainText(text);
+    this.wanted = plainText(text);
   }
 
   /** 0: not found. */
   rank({ url, title, description }: MapLink): number {
-    const wanted = this.#wanted;
+    const wanted = this.wanted;
     const address = plainText(decodedUrl(url));
     let rank = 0;
     if (title !== undefined && plainText(title).includes(wanted)) rank += WEIGHT.title;

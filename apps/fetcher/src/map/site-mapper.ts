@@ -87,51 +87,51 @@ export class SiteMapper {
     const endsAt = performance.now() + timeoutMs;
     try {
       const task = taskOf(request, endsAt, AbortSignal.any([signal, deadline]));
-      return await this.#map({ ...task, trace });
+      return await this.map({ ...task, trace });
     } catch (error) {
       const isLate = isOver(endsAt) && !signal.aborted;
       return { head: { ok: false, error: errorToWire(isLate ? tooLate(request.spec.url, timeoutMs) : error) } };
     }
   }
 
-  async #map(task: Task): Promise<MapAnswer> {
-    const site = await this.#explore(task, task.endsAt - performance.now());
+  private async map(task: Task): Promise<MapAnswer> {
+    const site = await this.explore(task, task.endsAt - performance.now());
     await site.links.addStart(site.base);
-    if (site.page !== null) await this.#fillUp(task, site, site.page);
+    if (site.page !== null) await this.fillUp(task, site, site.page);
     task.signal.throwIfAborted();
     const body = await encodeLinks(await site.links.best(task.spec.limit));
     return { head: { ok: true, ...leftOutWarning(task.unusable) }, body };
   }
 
   /** Start page and sitemaps, read at the same time. */
-  async #explore(task: Task, budgetMs: number): Promise<Site> {
+  private async explore(task: Task, budgetMs: number): Promise<Site> {
     const { spec, url } = task;
     const scope = new MapScope(spec, url);
     const links = new LinkCollection(scope, task.search);
     const [start, isFound] = await Promise.all([
-      spec.sitemap === 'only' ? null : settled(this.#fetchPage(task, url, budgetMs)),
-      this.#readSitemaps(task, url, links),
+      spec.sitemap === 'only' ? null : settled(this.fetchPage(task, url, budgetMs)),
+      this.readSitemaps(task, url, links),
     ]);
-    this.#checkTime(task, budgetMs);
+    this.checkTime(task, budgetMs);
     if (start !== null && 'error' in start && !isFound) throw mapFailed(url, start.error);
     const page = start !== null && 'page' in start ? start.page : null;
     const base = (page === null ? null : canonicalize(page.finalUrl)) ?? url;
     const site = { base, page, links };
-    return scope.isHome(base) ? site : this.#moveTo(task, site, budgetMs);
+    return scope.isHome(base) ? site : this.moveTo(task, site, budgetMs);
   }
 
   /**
    * The start page redirects to another place: found links are judged again, and that place's sitemaps are read too.
    */
-  async #moveTo(task: Task, { base, page, links: old }: Site, budgetMs: number): Promise<Site> {
+  private async moveTo(task: Task, { base, page, links: old }: Site, budgetMs: number): Promise<Site> {
     const links = new LinkCollection(new MapScope(task.spec, base), task.search);
     await links.addAll(old.urls());
-    await this.#readSitemaps(task, base, links);
-    this.#checkTime(task, budgetMs);
+    await this.readSitemaps(task, base, links);
+    this.checkTime(task, budgetMs);
     return { base, page, links };
   }
 
-  async #readSitemaps(task: Task, url: string, links: LinkCollection): Promise<boolean> {
+  private async readSitemaps(task: Task, url: string, links: LinkCollection): Promise<boolean> {
     if (task.spec.sitemap === 'skip') return false;
     const { spec, endsAt, signal } = task;
     return this.parts.sitemaps.collect(url, { headers: spec.headers, endsAt, signal }, async ({ urls, unusable }) => {
@@ -145,7 +145,7 @@ export class SiteMapper {
    * Adds the links of the start page and the URLs known from earlier. Feeds and a short walk follow when these were not
    * enough.
    */
-  async #fillUp(task: Task, { base, links }: Site, page: FetchedPage): Promise<void> {
+  private async fillUp(task: Task, { base, links }: Site, page: FetchedPage): Promise<void> {
     const { spec, endsAt, signal } = task;
     const texts = readTexts(page);
     await links.addPage(base, page, texts);
@@ -154,7 +154,7 @@ export class SiteMapper {
       links,
       isEnough: () =>
         links.matches >= spec.limit || links.isFull || (task.search !== null && links.size >= TELLING_LINKS),
-      fetchPage: (url, budgetMs) => this.#fetchPage(task, url, budgetMs, this.parts.robotsAgent),
+      fetchPage: (url, budgetMs) => this.fetchPage(task, url, budgetMs, this.parts.robotsAgent),
       fetchFeed: (url) => this.parts.sitemaps.feed(url, { headers: spec.headers, endsAt, signal }),
       gapMs: this.parts.config.hostGapMs,
       endsAt: endsAt - ANSWER_RESERVE_MS,
@@ -163,12 +163,12 @@ export class SiteMapper {
     await walk.run(base, texts.feeds);
   }
 
-  #checkTime({ url, endsAt, signal }: Task, budgetMs: number): void {
+  private checkTime({ url, endsAt, signal }: Task, budgetMs: number): void {
     signal.throwIfAborted();
     if (isOver(endsAt)) throw tooLate(url, budgetMs);
   }
 
-  #fetchPage(
+  private fetchPage(
     { spec, team, signal, trace }: Task,
     url: string,
     budgetMs: number,

@@ -50,7 +50,7 @@ export class SitemapFinder {
     let isFound = false;
     let isOver = false;
     const read = async (address: string): Promise<void> => {
-      for await (const found of this.#read(search, address, request)) {
+      for await (const found of this.read(search, address, request)) {
         isFound ||= found.urls.length > 0;
         isOver ||= !(await take(found));
         if (isOver) return;
@@ -65,7 +65,7 @@ export class SitemapFinder {
 
   /** Articles of an RSS or Atom feed. */
   async feed(url: string, request: FinderRequest): Promise<FeedArticle[]> {
-    const body = await this.#get(url, { maxBytes: MAX_FEED_BYTES, isAnnounced: false }, request);
+    const body = await this.get(url, { maxBytes: MAX_FEED_BYTES, isAnnounced: false }, request);
     const found: FeedArticle[] = [];
     if (body === null) return found;
     for await (const { items } of readSitemap(body))
@@ -73,9 +73,9 @@ export class SitemapFinder {
     return found;
   }
 
-  async *#read(search: FileSearch, address: string, request: FinderRequest): AsyncGenerator<FoundUrls> {
+  private async *read(search: FileSearch, address: string, request: FinderRequest): AsyncGenerator<FoundUrls> {
     const isAnnounced = search.isAnnounced(address);
-    const body = await this.#get(address, { maxBytes: MAX_SITEMAP_BYTES, isAnnounced }, request);
+    const body = await this.get(address, { maxBytes: MAX_SITEMAP_BYTES, isAnnounced }, request);
     if (body === null) return;
     for await (const { items } of readSitemap(body)) {
       yield sortOut(items, address, (file) => search.enqueue(file));
@@ -84,7 +84,7 @@ export class SitemapFinder {
   }
 
   /** null for a file that cannot be read in time. */
-  async #get(
+  private async get(
     url: string,
     { maxBytes, isAnnounced }: { maxBytes: number; isAnnounced: boolean },
     { headers, endsAt, signal }: FinderRequest,
@@ -122,28 +122,28 @@ function sortOut(items: readonly SitemapItem[], file: string, enqueue: (file: st
 
 /** Files still to read, each once. */
 class FileSearch {
-  readonly #announced: Set<string>;
-  readonly #seen = new Set<string>();
-  readonly #queue: string[] = [];
+  private readonly announced: Set<string>;
+  private readonly seen = new Set<string>();
+  private readonly queue: string[] = [];
 
   constructor(announced: readonly string[], guessed: readonly string[]) {
     for (const file of announced) this.enqueue(file);
-    this.#announced = new Set(this.#seen);
+    this.announced = new Set(this.seen);
     for (const file of guessed) this.enqueue(file);
   }
 
   isAnnounced(file: string): boolean {
-    return this.#announced.has(file);
+    return this.announced.has(file);
   }
 
   enqueue(address: string): void {
     const url = canonicalize(address);
-    if (url === null || this.#seen.has(url) || this.#seen.size >= MAX_FILES) return;
-    this.#seen.add(url);
-    this.#queue.push(url);
+    if (url === null || this.seen.has(url) || this.seen.size >= MAX_FILES) return;
+    this.seen.add(url);
+    this.queue.push(url);
   }
 
   take(count: number): string[] {
-    return this.#queue.splice(0, count);
+    return this.queue.splice(0, count);
   }
 }

@@ -28,13 +28,13 @@ class Workshop {
   markdown = 'text';
 
   fetcher(hasBrowser = true): PageFetcher {
-    const engines = { http: this.#engine('http'), got: this.#engine('got'), browser: this.#engine('browser') };
+    const engines = { http: this.engine('http'), got: this.engine('got'), browser: this.engine('browser') };
     return new PageFetcher(engines, new Ladder({ hasBrowser }), {
-      convert: (request) => Promise.resolve(this.#convert(request)),
+      convert: (request) => Promise.resolve(this.convert(request)),
     });
   }
 
-  #engine(engine: EngineName) {
+  private engine(engine: EngineName) {
     return {
       fetch: async (request: EngineRequest): Promise<EngineResponse> => {
         this.asked.push(engine);
@@ -62,7 +62,7 @@ class Workshop {
     };
   }
 
-  #convert(request: ConvertRequest): ConvertResult {
+  private convert(request: ConvertRequest): ConvertResult {
     this.converted.push(request);
     const engine = this.asked.at(-1) ?? 'http';
     const json = Buffer.from(JSON.stringify({ markdown: this.markdown, metadata: request.metadata }));

@@ -178,8 +178,8 @@ export class PageFetcher {
     const { proxy } = request.spec;
     const answer =
       proxy === 'auto'
-        ? await this.#fetchAuto(request, endsAt)
-        : await this.#follow({ request, url: request.url, endsAt, proxy, from: null });
+        ? await this.fetchAuto(request, endsAt)
+        : await this.follow({ request, url: request.url, endsAt, proxy, from: null });
     return finish(kept(answer, request), request.spec);
   }
 
@@ -187,20 +187,20 @@ export class PageFetcher {
    * Uses the proxy class that is likely to succeed, and the other one when that is turned away. Else the first outcome
    * stands.
    */
-  async #fetchAuto(request: PageRequest, endsAt: number): Promise<Answer> {
+  private async fetchAuto(request: PageRequest, endsAt: number): Promise<Answer> {
     const { url, team, signal } = request;
     const proxy = this.stealth.hosts.first(team, url);
-    const first = await outcomeOf(this.#follow({ request, url, endsAt, proxy, from: null }));
-    const isFinal = !this.#isRefused(first, request) || this.stealth.hosts.isHopeless(team, url);
+    const first = await outcomeOf(this.follow({ request, url, endsAt, proxy, from: null }));
+    const isFinal = !this.isRefused(first, request) || this.stealth.hosts.isHopeless(team, url);
     if (isFinal || endsAt - performance.now() < MIN_RETRY_MS) return answerOf(first);
     await request.onClimb();
     const other = proxy === 'basic' ? 'stealth' : 'basic';
     // Without another exit only the look of the client can make a difference.
     const from =
       other === 'stealth' && !this.stealth.hasExit(team) ? this.ladder.start(url, STEALTH_START, other) : null;
-    const second = await outcomeOf(this.#follow({ request, url, endsAt, proxy: other, from }));
+    const second = await outcomeOf(this.follow({ request, url, endsAt, proxy: other, from }));
     signal.throwIfAborted();
-    const isBetter = second.type === 'answer' && !this.#isRefused(second, request);
+    const isBetter = second.type === 'answer' && !this.isRefused(second, request);
     this.stealth.hosts.learn(team, url, isBetter ? other : null);
     return answerOf(isBetter ? second : first);
   }
@@ -209,7 +209,7 @@ export class PageFetcher {
    * The client was turned away for its look or its address. A host that asks for fewer requests is no such case: it
    * gets fewer.
    */
-  #isRefused(outcome: Outcome, { team, signal }: PageRequest): boolean {
+  private isRefused(outcome: Outcome, { team, signal }: PageRequest): boolean {
     if (signal.aborted) return false;
     if (outcome.type === 'error') {
       const { error } = outcome;
@@ -226,12 +226,12 @@ export class PageFetcher {
   }
 
   /** Meta refreshes are followed like redirects. */
-  async #follow(start: Climb): Promise<Answer> {
+  private async follow(start: Climb): Promise<Answer> {
     const { request } = start;
     const seen = new Set<string>();
     for (let url = start.url; ;) {
       seen.add(url);
-      const answer = await this.#climb({ ...start, url });
+      const answer = await this.climb({ ...start, url });
       const target = refreshTarget(answer);
       if (target === null) return answer;
       if (seen.has(target) || seen.size > MAX_REDIRECTS) throw tooManyRefreshes(target);
@@ -254,20 +254,20 @@ export class PageFetcher {
    * answer the first failure stands: the plain client names what is wrong, the others only that they failed too. A page
    * that turns out to be a file in the browser is fetched by the plain client, without a further rung.
    */
-  async #climb(climb: Climb): Promise<Answer> {
+  private async climb(climb: Climb): Promise<Answer> {
     const { request, url } = climb;
     const from = climb.from ?? this.ladder.start(url, request.spec, climb.proxy);
-    const confirmed = from === 'browser' ? await this.#confirmFirst(climb) : null;
-    if (confirmed !== null) return this.#judge(confirmed, request);
+    const confirmed = from === 'browser' ? await this.confirmFirst(climb) : null;
+    if (confirmed !== null) return this.judge(confirmed, request);
     let best: Answer | null = null;
     let failure: TransportError | null = null;
     let isFile = false;
     for (let engine: EngineName | null = from; engine !== null;) {
-      const rung: Rung = await this.#rung(climb, engine);
+      const rung: Rung = await this.rung(climb, engine);
       if (rung.type === 'answer') best = rung.answer;
       else failure ??= rung.error;
-      if (request.handsOver && this.#lacksBrowser(engine, rung)) throw this.#handOver({ best, failure }, climb, from);
-      engine = isFile ? null : this.#next(engine, rung);
+      if (request.handsOver && this.lacksBrowser(engine, rung)) throw this.handOver({ best, failure }, climb, from);
+      engine = isFile ? null : this.next(engine, rung);
       if (isDownload(rung) && best === null) {
         isFile = true;
         failure = null;
@@ -275,19 +275,19 @@ export class PageFetcher {
       }
       if (engine !== null) await request.onClimb();
     }
-    if (isFile && best !== null) return this.#judge(best, request);
-    return this.#conclude({ best, failure }, climb, from);
+    if (isFile && best !== null) return this.judge(best, request);
+    return this.conclude({ best, failure }, climb, from);
   }
 
-  async #conclude({ best, failure }: Climbed, climb: Climb, from: EngineName): Promise<Answer> {
+  private async conclude({ best, failure }: Climbed, climb: Climb, from: EngineName): Promise<Answer> {
     if (best === null) throw failure ?? new TroupeError('UNKNOWN_ERROR', 'no engine answered');
-    return this.#judgeAndLearn(best, climb, from);
+    return this.judgeAndLearn(best, climb, from);
   }
 
-  #handOver(climbed: Climbed, climb: Climb, from: EngineName): NeedsBrowserError {
+  private handOver(climbed: Climbed, climb: Climb, from: EngineName): NeedsBrowserError {
     const request = { ...climb.request, reportsShells: false };
     const keep = async () =>
-      finish(kept(await this.#conclude(climbed, { ...climb, request }, from), request), request.spec);
+      finish(kept(await this.conclude(climbed, { ...climb, request }, from), request), request.spec);
     return new NeedsBrowserError(climb.url, keep);
   }
 
@@ -295,22 +295,22 @@ export class PageFetcher {
    * A page whose site says that it has not changed is the one in the cache. When the cached page is gone or has
    * changed, or the site says so without being asked, the page is asked for once more.
    */
-  async #rung(climb: Climb, engine: EngineName): Promise<Rung> {
+  private async rung(climb: Climb, engine: EngineName): Promise<Rung> {
     const { request } = climb;
     const conditions = engine === 'browser' ? null : conditionsFor(climb);
-    const first = await this.#ask(climb, engine, conditions ?? {});
+    const first = await this.ask(climb, engine, conditions ?? {});
     const isUnchanged = !(first instanceof TransportError) && first.statusCode === 304 && engine !== 'browser';
     let response = first;
     if (isUnchanged && !asksItself(request)) {
-      const confirmed = conditions === null ? null : await this.#confirm(first, request);
+      const confirmed = conditions === null ? null : await this.confirm(first, request);
       if (confirmed === null) await request.onClimb();
-      response = confirmed ?? (await this.#ask(climb, engine, {}));
+      response = confirmed ?? (await this.ask(climb, engine, {}));
     }
     if (response instanceof TransportError) return { type: 'error', error: response };
-    return { type: 'answer', answer: await this.#convert(response, climb) };
+    return { type: 'answer', answer: await this.convert(response, climb) };
   }
 
-  async #convert(response: EngineResponse, climb: Climb): Promise<Answer> {
+  private async convert(response: EngineResponse, climb: Climb): Promise<Answer> {
     const busy = isPlainlyBusy(response);
     if (busy && !climb.request.keepsBusyAnswers) {
       throw new BusyAnswerError(response.finalUrl, response.statusCode, response.retryAfterMs);
@@ -330,30 +330,30 @@ export class PageFetcher {
    * The document that a browser once made of the page, when a plain client hears that it has not changed. No browser is
    * needed then.
    */
-  async #confirmFirst(climb: Climb): Promise<Answer | null> {
+  private async confirmFirst(climb: Climb): Promise<Answer | null> {
     const { request, proxy } = climb;
     const conditions = conditionsFor(climb);
     if (conditions === null) return null;
-    const response = await this.#ask(climb, lowestRung(proxy), conditions);
+    const response = await this.ask(climb, lowestRung(proxy), conditions);
     if (response instanceof TransportError) {
       await request.onClimb();
       return null;
     }
     // A host that asks for fewer requests is not asked once more.
-    if (isPlainlyBusy(response)) return this.#convert(response, climb);
-    const confirmed = response.statusCode === 304 ? await this.#confirm(response, request) : null;
-    if (confirmed !== null) return this.#convert(confirmed, climb);
+    if (isPlainlyBusy(response)) return this.convert(response, climb);
+    const confirmed = response.statusCode === 304 ? await this.confirm(response, request) : null;
+    if (confirmed !== null) return this.convert(confirmed, climb);
     await request.onClimb();
     return null;
   }
 
-  async #confirm({ finalUrl, ms }: EngineResponse, { cache }: PageRequest): Promise<EngineResponse | null> {
+  private async confirm({ finalUrl, ms }: EngineResponse, { cache }: PageRequest): Promise<EngineResponse | null> {
     const confirmed = (await cache?.confirm(finalUrl)) ?? null;
     return confirmed === null ? null : { ...confirmed, ms, revalidated: true };
   }
 
   /** Rejects with what `onHop` rejected with and when the caller gave up; other failures are results. */
-  async #ask(
+  private async ask(
     { request, url, endsAt, proxy }: Climb,
     engine: EngineName,
     conditions: Record<string, string>,
@@ -396,23 +396,23 @@ export class PageFetcher {
     }
   }
 
-  #next(engine: EngineName, rung: Rung): EngineName | null {
+  private next(engine: EngineName, rung: Rung): EngineName | null {
     const result = resultOf(rung);
     return result === null ? null : this.ladder.next(engine, result);
   }
 
-  #lacksBrowser(engine: EngineName, rung: Rung): boolean {
+  private lacksBrowser(engine: EngineName, rung: Rung): boolean {
     const result = resultOf(rung);
     return result !== null && this.ladder.lacksBrowser(engine, result);
   }
 
-  async #judgeAndLearn(answer: Answer, climb: Climb, from: EngineName): Promise<Answer> {
+  private async judgeAndLearn(answer: Answer, climb: Climb, from: EngineName): Promise<Answer> {
     const wasAsked = asksForBrowser(climb.request.spec) || answer.response.revalidated === true;
     const learn = (isGood: boolean) => {
       if (!wasAsked) this.ladder.learn(climb.url, { from, to: answer.response.engine, isGood, proxy: climb.proxy });
     };
     try {
-      const judged = await this.#judge(answer, climb.request);
+      const judged = await this.judge(answer, climb.request);
       learn(true);
       return judged;
     } catch (error) {
@@ -422,7 +422,7 @@ export class PageFetcher {
   }
 
   /** Content, or any error page. Walls and blank pages are failures. */
-  async #judge(answer: Answer, request: PageRequest): Promise<Answer> {
+  private async judge(answer: Answer, request: PageRequest): Promise<Answer> {
     const { response, converted } = answer;
     if (converted.verdict === 'content' || refreshTarget(answer) !== null) return answer;
     if (converted.verdict === 'challenge') throw blockedPage(response);

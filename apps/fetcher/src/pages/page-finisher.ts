@@ -36,13 +36,13 @@ export class PageFinisher {
     const { document, wasPacked } = await read(page);
     const changes = await this.parts.changes.examine(page, document, scrape);
     const leftMs = limits.leftMs - (performance.now() - startedAt);
-    const answer = await this.#write({ page, document, changes }, scrape, { ...limits, leftMs });
+    const answer = await this.write({ page, document, changes }, scrape, { ...limits, leftMs });
     if (answer !== null) refuseNothing(answer, scrape);
     return written(page, amended(document, { changes, answer }, scrape), { answer, wasPacked });
   }
 
   /** null: there is no format to write. */
-  async #write(
+  private async write(
     { page, document, changes }: { page: FetchedPage; document: PageDocument; changes: ChangeReport | null },
     { spec, team }: TrackedScrape,
     limits: AskLimits,

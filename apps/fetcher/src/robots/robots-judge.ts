@@ -23,11 +23,11 @@ export class RobotsJudge {
   /** Never rejects: a file that cannot be read in time allows nothing, as a crawl would fetch nothing there. */
   async judge({ agent, urls, deadlineMs }: RobotsRequest, caller: AbortSignal): Promise<RobotsReply> {
     const signal = AbortSignal.any([caller, timeoutSignal(Math.min(deadlineMs, MAX_TIME_MS))]);
-    const files = await this.#readAll(urls, signal);
+    const files = await this.readAll(urls, signal);
     return { allowed: urls.map((url) => files.get(hostKey(url))?.isAllowed(url, agent ?? this.agent) ?? false) };
   }
 
-  async #readAll(urls: readonly string[], signal: AbortSignal): Promise<Map<string, RobotsFile>> {
+  private async readAll(urls: readonly string[], signal: AbortSignal): Promise<Map<string, RobotsFile>> {
     const waiting = [...new Map(urls.map((url) => [hostKey(url), url]))];
     const files = new Map<string, RobotsFile>();
     const work = async (): Promise<void> => {

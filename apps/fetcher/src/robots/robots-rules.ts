@@ -89,13 +89,13 @@ const ENTRY_BYTES = 500;
 
 @Injectable()
 export class RobotsRules {
-  readonly #known: LRUCache<string, Loaded>;
-  readonly #loading = new Map<string, Promise<Loaded>>();
+  private readonly known: LRUCache<string, Loaded>;
+  private readonly loading = new Map<string, Promise<Loaded>>();
   /** How often in a row a host gave no answer. */
-  readonly #failures = new LRUCache<string, number>({ max: REMEMBERED_FAILURES });
+  private readonly failures = new LRUCache<string, number>({ max: REMEMBERED_FAILURES });
 
   constructor(private readonly options: RobotsRulesParts) {
-    this.#known = new LRUCache({
+    this.known = new LRUCache({
       maxSize: MEMORY_BYTES,
       sizeCalculation: ({ bytes }) => bytes + ENTRY_BYTES,
       perf: options.clock ?? performance,
@@ -109,9 +109,9 @@ export class RobotsRules {
    */
   async rulesFor(url: string, signal: AbortSignal): Promise<RobotsFile> {
     const host = hostKey(url);
-    const { refusal, file } = this.#known.get(host) ?? (await untilAborted(this.#load(host, url), signal));
+    const { refusal, file } = this.known.get(host) ?? (await untilAborted(this.load(host, url), signal));
     if (refusal instanceof RobotsUnreadableError)
-      throw new RobotsUnreadableError(host, this.#leftMs(host), refusal.cause as TroupeError);
+      throw new RobotsUnreadableError(host, this.leftMs(host), refusal.cause as TroupeError);
     if (refusal !== null) throw refusal;
     return file;
   }
@@ -119,32 +119,32 @@ export class RobotsRules {
   /** Everything known of the host of a URL, and in how many ms the file is asked for again; never rejects for what the host does. */
   async describe(url: string): Promise<HostRobots & { retryMs: number | null }> {
     const host = hostKey(url);
-    const known = this.#known.get(host);
-    const isLate = known === undefined || (!known.isAnswer && this.#leftMs(host) <= ALMOST_MS);
-    const { file, isAnswer, status, error } = isLate ? await this.#load(host, url) : known;
-    return { file, isAnswer, status, error, retryMs: isAnswer ? null : this.#leftMs(host) };
+    const known = this.known.get(host);
+    const isLate = known === undefined || (!known.isAnswer && this.leftMs(host) <= ALMOST_MS);
+    const { file, isAnswer, status, error } = isLate ? await this.load(host, url) : known;
+    return { file, isAnswer, status, error, retryMs: isAnswer ? null : this.leftMs(host) };
   }
 
-  #leftMs(host: string): number {
-    return this.#known.getRemainingTTL(host);
+  private leftMs(host: string): number {
+    return this.known.getRemainingTTL(host);
   }
 
-  #load(host: string, url: string): Promise<Loaded> {
-    const running = this.#loading.get(host);
+  private load(host: string, url: string): Promise<Loaded> {
+    const running = this.loading.get(host);
     if (running !== undefined) return running;
-    const load = this.#loadNow(host, url).finally(() => this.#loading.delete(host));
-    this.#loading.set(host, load);
+    const load = this.loadNow(host, url).finally(() => this.loading.delete(host));
+    this.loading.set(host, load);
     return load;
   }
 
-  async #loadNow(host: string, url: string): Promise<Loaded> {
-    const kept = await this.#fromStore(host);
-    const loaded = kept !== null && kept.ageMs < FRESH_MS ? answer(kept) : await this.#fromHost({ host, url, kept });
-    this.#known.set(host, loaded, { ttl: Math.max(1, loaded.ttlMs) });
+  private async loadNow(host: string, url: string): Promise<Loaded> {
+    const kept = await this.fromStore(host);
+    const loaded = kept !== null && kept.ageMs < FRESH_MS ? answer(kept) : await this.fromHost({ host, url, kept });
+    this.known.set(host, loaded, { ttl: Math.max(1, loaded.ttlMs) });
     return loaded;
   }
 
-  async #fromStore(host: string): Promise<Kept | null> {
+  private async fromStore(host: string): Promise<Kept | null> {
     try {
       const row = await this.options.store.get(host);
       if (row === null || !isAnswer(row.status)) return null;
@@ -155,22 +155,22 @@ export class RobotsRules {
     }
   }
 
-  async #fromHost({ host, url, kept }: { host: string; url: string; kept: Kept | null }): Promise<Loaded> {
-    const came = await this.#ask(url);
+  private async fromHost({ host, url, kept }: { host: string; url: string; kept: Kept | null }): Promise<Loaded> {
+    const came = await this.ask(url);
     if ('text' in came) {
-      this.#failures.delete(host);
-      this.#remember(host, came.status, came.text);
+      this.failures.delete(host);
+      this.remember(host, came.status, came.text);
       return answer({ status: came.status, text: came.text.toString('utf8'), ageMs: 0 });
     }
-    const waitMs = this.#waitMs(host, came);
+    const waitMs = this.waitMs(host, came);
     return kept !== null && kept.ageMs < LAST_RESORT_MS
       ? { ...answer(kept), ...came, isAnswer: false, ttlMs: waitMs }
       : withoutFile(host, came, waitMs);
   }
 
-  async #ask(url: string): Promise<{ status: number; text: Buffer } | Failure> {
+  private async ask(url: string): Promise<{ status: number; text: Buffer } | Failure> {
     try {
-      const { statusCode, body, retryAfterMs } = await this.#fetch(new URL('/robots.txt', url).href);
+      const { statusCode, body, retryAfterMs } = await this.fetch(new URL('/robots.txt', url).href);
       if (!isAnswer(statusCode)) return { status: statusCode, error: null, retryMs: retryAfterMs };
       const text = Buffer.from(body.buffer, body.byteOffset, Math.min(body.byteLength, PARSED_BYTES));
       return { status: statusCode, text };
@@ -182,15 +182,15 @@ export class RobotsRules {
   }
 
   /** A host that rests was not asked, which is no failure. */
-  #waitMs(host: string, { error, retryMs }: Failure): number {
+  private waitMs(host: string, { error, retryMs }: Failure): number {
     if (error instanceof HostPausedError) return Math.min(error.pauseMs, PAUSED_MS);
-    const failures = this.#failures.get(host) ?? 0;
-    this.#failures.set(host, failures + 1);
+    const failures = this.failures.get(host) ?? 0;
+    this.failures.set(host, failures + 1);
     const usualMs = RETRY_MS[Math.min(failures, RETRY_MS.length - 1)]!;
     return retryMs === null ? usualMs : Math.min(Math.max(retryMs, PAUSED_MS), MAX_RETRY_MS);
   }
 
-  #fetch(url: string) {
+  private fetch(url: string) {
     const signal = timeoutSignal(TIMEOUT_MS);
     return this.options.fetch.get({
       url,
@@ -203,7 +203,7 @@ export class RobotsRules {
     });
   }
 
-  #remember(host: string, status: number, body: Buffer): void {
+  private remember(host: string, status: number, body: Buffer): void {
     const isText = status >= 200 && status < 300;
     const row = { status, body: isText ? body : Buffer.alloc(0), ttlS: FRESH_MS / 1000 };
     this.options.store.put(host, row).catch((error: unknown) => {

@@ -64,16 +64,16 @@ export class ScrapeRunner {
 
   /** Answers `rpc.fetch.http`. Never rejects: failures are replies. */
   http(request: FetchRequest, signal: AbortSignal, cause?: TraceParent): Promise<ScrapeAnswer> {
-    return this.#visit(request, cause, async (trace) => {
+    return this.visit(request, cause, async (trace) => {
       const looking = this.parts.cache.lookUp(request.team, [request.url], request.spec);
       const alone = runningOf(request, signal, trace);
-      const running = await this.#join(alone, async () => (await looking).holds(request.url));
+      const running = await this.join(alone, async () => (await looking).holds(request.url));
       try {
         const cached = await looking;
-        const remembered = (await this.#recallShared(running)) ?? (await this.#recall(running, cached));
-        if (remembered !== null) return await this.#answer(remembered, running);
+        const remembered = (await this.recallShared(running)) ?? (await this.recall(running, cached));
+        if (remembered !== null) return await this.answer(remembered, running);
         cached.checkMayFetch(request.url);
-        return await this.#http({ ...running, request: consulted(request, cached) }, cached);
+        return await this.answerHttp({ ...running, request: consulted(request, cached) }, cached);
       } finally {
         running.flight?.end();
       }
@@ -82,15 +82,15 @@ export class ScrapeRunner {
 
   /** Answers `rpc.fetch.browser`: another fetcher found that the page needs a browser, or the caller asked for it. */
   browser(request: FetchRequest, signal: AbortSignal, cause?: TraceParent): Promise<ScrapeAnswer> {
-    return this.#visit(request, cause, async (trace) => {
-      const running = await this.#join(runningOf(request, signal, trace), () => Promise.resolve(false));
+    return this.visit(request, cause, async (trace) => {
+      const running = await this.join(runningOf(request, signal, trace), () => Promise.resolve(false));
       try {
-        const remembered = await this.#recallShared(running);
-        if (remembered !== null) return await this.#answer(remembered, running);
+        const remembered = await this.recallShared(running);
+        if (remembered !== null) return await this.answer(remembered, running);
         const { team, url, spec } = request;
         const cached = await this.parts.cache.lookUp(team, [url], spec);
         const asked = { ...request, spec: { ...spec, engine: 'browser' as const } };
-        return await this.#answer(await this.#fetch({ ...running, request: asked }, cached), running);
+        return await this.answer(await this.fetch({ ...running, request: asked }, cached), running);
       } finally {
         running.flight?.end();
       }
@@ -98,7 +98,7 @@ export class ScrapeRunner {
   }
 
   /** Adds the page of another scrape, or the right to fetch the page for others. */
-  async #join(running: Running, isServed: () => Promise<boolean>): Promise<Running> {
+  private async join(running: Running, isServed: () => Promise<boolean>): Promise<Running> {
     const { request, signal } = running;
     const { team, url, spec, deadlineMs, onlyHosts, flight: from } = request;
     // The allowed hosts are this caller's own rule, so its page is not shared.
@@ -108,12 +108,12 @@ export class ScrapeRunner {
     return 'page' in found ? { ...running, shared: found.page } : { ...running, flight: found.flight };
   }
 
-  async #visit(
+  private async visit(
     { url, spec }: FetchRequest,
     cause: TraceParent | undefined,
     work: (trace: TraceParent | undefined) => Promise<ScrapeAnswer>,
   ): Promise<ScrapeAnswer> {
-    const span = this.#pageSpan(cause, spec.zeroRetention ? null : url);
+    const span = this.pageSpan(cause, spec.zeroRetention ? null : url);
     try {
       const answer = await work(span.context);
       if (answer.head.ok) span.set({ 'http.response.status_code': answer.head.statusCode });
@@ -125,39 +125,39 @@ export class ScrapeRunner {
     }
   }
 
-  #pageSpan(cause: TraceParent | undefined, url: string | null): TraceSpan {
+  private pageSpan(cause: TraceParent | undefined, url: string | null): TraceSpan {
     if (cause === undefined) return NO_SPAN;
     const attributes = url === null ? undefined : { 'url.full': spanUrl(url) };
     return (this.parts.tracer ?? NO_TRACES).span('page', cause, { attributes });
   }
 
-  async #http(running: Running, cached: CacheView): Promise<ScrapeAnswer> {
+  private async answerHttp(running: Running, cached: CacheView): Promise<ScrapeAnswer> {
     const { request } = running;
-    const forwarded = request.spec.engine === 'auto' ? null : await this.#forward(running);
+    const forwarded = request.spec.engine === 'auto' ? null : await this.forward(running);
     if (forwarded !== null) return forwarded;
     try {
-      return await this.#answer(await this.#fetch(running, cached), running);
+      return await this.answer(await this.fetch(running, cached), running);
     } catch (error) {
-      if (error instanceof NeedsBrowserError) return this.#shell(error, running);
+      if (error instanceof NeedsBrowserError) return this.shell(error, running);
       throw error;
     }
   }
 
-  #forwards(): boolean {
+  private forwards(): boolean {
     return !this.parts.hasBrowser && this.parts.others.areThere();
   }
 
-  async #recall(running: Running, cached: CacheView): Promise<FetchedPage | null> {
+  private async recall(running: Running, cached: CacheView): Promise<FetchedPage | null> {
     const remembered = await cached.recall(running.request.url);
     return remembered === null ? null : this.parts.pages.recall(remembered, conversionOf(running));
   }
 
-  async #recallShared(running: Running): Promise<FetchedPage | null> {
+  private async recallShared(running: Running): Promise<FetchedPage | null> {
     return running.shared === null ? null : this.parts.pages.recall(running.shared, conversionOf(running));
   }
 
   /** Goes on as long as a waiter wants the page. */
-  #fetch(running: Running, cached: CacheView): Promise<FetchedPage> {
+  private fetch(running: Running, cached: CacheView): Promise<FetchedPage> {
     const { request, flight } = running;
     return this.parts.single.fetch({
       ...conversionOf(running),
@@ -167,14 +167,14 @@ export class ScrapeRunner {
       robotsAgent: null,
       ...(request.onlyHosts === undefined ? {} : { onlyHosts: request.onlyHosts }),
       reportsShells: true,
-      handsOver: this.#forwards(),
+      handsOver: this.forwards(),
       cache: cached.use(request.url, flight),
       team: request.team,
       contextKey: null,
     });
   }
 
-  async #answer(page: FetchedPage, running: Running, warning?: string): Promise<ScrapeAnswer> {
+  private async answer(page: FetchedPage, running: Running, warning?: string): Promise<ScrapeAnswer> {
     const { request, startedAt, signal, trace, flight } = running;
     // The remaining work is for this caller alone.
     flight?.end();
@@ -198,11 +198,11 @@ export class ScrapeRunner {
     return { head, body: document };
   }
 
-  async #shell(shell: NeedsBrowserError, running: Running): Promise<ScrapeAnswer> {
+  private async shell(shell: NeedsBrowserError, running: Running): Promise<ScrapeAnswer> {
     try {
-      const forwarded = await this.#forward(running);
+      const forwarded = await this.forward(running);
       if (forwarded !== null) return forwarded;
-      return await this.#answer(
+      return await this.answer(
         await shell.keep(),
         running,
         'The page is made by scripts, and no browser is available to run them',
@@ -213,8 +213,8 @@ export class ScrapeRunner {
   }
 
   /** Null when no other fetcher has a browser, or the last one goes away before it takes the request. */
-  async #forward(running: Running): Promise<ScrapeAnswer | null> {
-    if (!this.#forwards()) return null;
+  private async forward(running: Running): Promise<ScrapeAnswer | null> {
+    if (!this.forwards()) return null;
     const { request, signal, trace, flight } = running;
     const deadlineMs = Math.max(1, Math.round(leftMsOf(running)));
     const handedOver = { ...request, deadlineMs, ...(flight?.isAwaited ? { flight: this.parts.instance } : {}) };
@@ -224,12 +224,12 @@ export class ScrapeRunner {
         timeoutMs: deadlineMs,
         signal,
         trace,
-        isServed: () => this.#forwards(),
+        isServed: () => this.forwards(),
         ...(isRepeatable(request.spec) ? {} : { whenLost: actionsLost }),
       });
     } catch (error) {
       // A process that was killed stays on the board for some seconds. It was gone when it was asked.
-      if (errorToWire(error).code !== 'CONCURRENCY_QUEUE_TIMEOUT' || this.#forwards()) throw error;
+      if (errorToWire(error).code !== 'CONCURRENCY_QUEUE_TIMEOUT' || this.forwards()) throw error;
       flight?.comeBack();
       return null;
     }

@@ -55,7 +55,7 @@ const REMEMBERED_PROBES = 1000;
 @Injectable()
 export class SinglePages {
   /** Times at which the next scrape may ask a host that is down. */
-  readonly #probes = new LRUCache<string, number>({ max: REMEMBERED_PROBES });
+  private readonly probes = new LRUCache<string, number>({ max: REMEMBERED_PROBES });
 
   constructor(private readonly parts: SinglePageParts) {}
 
@@ -66,7 +66,7 @@ export class SinglePages {
   async fetch(request: SinglePageRequest): Promise<FetchedPage> {
     const endsAt = performance.now() + request.budgetMs;
     for (let tries = 1; ; tries++) {
-      const page = await this.#fetchOnce(request, { endsAt, isRepeat: tries > 1 });
+      const page = await this.fetchOnce(request, { endsAt, isRepeat: tries > 1 });
       const isPaused = () => this.parts.penalties.pauseMs(hostKey(page.finalUrl)) > 0;
       if (page.busy === null || tries >= MAX_TRIES || isPaused()) return page;
       const waitMs = page.busy.retryMs ?? 1000;
@@ -76,9 +76,9 @@ export class SinglePages {
     }
   }
 
-  async #fetchOnce(request: SinglePageRequest, { endsAt, isRepeat }: Try): Promise<FetchedPage> {
+  private async fetchOnce(request: SinglePageRequest, { endsAt, isRepeat }: Try): Promise<FetchedPage> {
     const host = hostKey(request.url);
-    const isProbe = this.#mayProbe(host);
+    const isProbe = this.mayProbe(host);
     const checkHost = () => isProbe || checkPause(host, this.parts.penalties);
     checkHost();
     const patienceMs = QUEUE_SHARE * (endsAt - performance.now());
@@ -91,8 +91,8 @@ export class SinglePages {
       checkHost();
       await place.take();
     };
-    const guard = this.#guardFor(host, request, patienceMs, onOwnHost);
-    const report = isProbe ? this.#probeReport(guard, request) : this.#reportOf(guard, request, isRepeat);
+    const guard = this.guardFor(host, request, patienceMs, onOwnHost);
+    const report = isProbe ? this.probeReport(guard, request) : this.reportOf(guard, request, isRepeat);
     try {
       await guard.checkStart(request.url);
       const page = await this.parts.pages.fetch({
@@ -114,15 +114,20 @@ export class SinglePages {
     }
   }
 
-  #mayProbe(host: string): boolean {
+  private mayProbe(host: string): boolean {
     const { penalties } = this.parts;
     const now = performance.now();
-    if (penalties.stateOf(host) !== 'down' || (this.#probes.get(host) ?? 0) > now) return false;
-    this.#probes.set(host, now + Math.max(PROBE_MS, penalties.pauseMs(host)));
+    if (penalties.stateOf(host) !== 'down' || (this.probes.get(host) ?? 0) > now) return false;
+    this.probes.set(host, now + Math.max(PROBE_MS, penalties.pauseMs(host)));
     return true;
   }
 
-  #guardFor(host: string, request: SinglePageRequest, placeWaitMs: number, onOwnHost: () => Promise<void>): HopGuard {
+  private guardFor(
+    host: string,
+    request: SinglePageRequest,
+    placeWaitMs: number,
+    onOwnHost: () => Promise<void>,
+  ): HopGuard {
     const { robots, penalties, express } = this.parts;
     const { robotsAgent, onlyHosts, signal } = request;
     return new HopGuard({
@@ -140,7 +145,7 @@ export class SinglePages {
   }
 
   /** That a page is busy still, a moment later, is no news of its host. */
-  #reportOf(guard: HopGuard, { team, spec }: SinglePageRequest, isRepeat: boolean): SingleReport {
+  private reportOf(guard: HopGuard, { team, spec }: SinglePageRequest, isRepeat: boolean): SingleReport {
     const { reports } = this.parts;
     const trouble = (seen: Pick<SeenTrouble, 'kind' | 'status' | 'retryMs'>) =>
       reports.trouble(guard.host, { ...seen, url: guard.url, team, isSecret: spec.zeroRetention });
@@ -159,7 +164,7 @@ export class SinglePages {
     };
   }
 
-  #probeReport(guard: HopGuard, { url, spec }: SinglePageRequest): SingleReport {
+  private probeReport(guard: HopGuard, { url, spec }: SinglePageRequest): SingleReport {
     const { host } = guard;
     const shown = spec.zeroRetention ? null : url;
     const tell = (clean: boolean) => void this.parts.reports.probed(host, { clean, url: shown });
@@ -182,18 +187,18 @@ interface SingleReport {
 
 /** The page's express place on its host, taken again before each of its requests. */
 class HeldPlace {
-  #place: ExpressPlace | null = null;
+  private place: ExpressPlace | null = null;
 
   constructor(private readonly acquire: () => Promise<ExpressPlace>) {}
 
   /** @throws TroupeError CONCURRENCY_QUEUE_TIMEOUT */
   async take(): Promise<void> {
-    this.#place ??= await this.acquire();
+    this.place ??= await this.acquire();
   }
 
   give(): void {
-    this.#place?.release();
-    this.#place = null;
+    this.place?.release();
+    this.place = null;
   }
 }
 

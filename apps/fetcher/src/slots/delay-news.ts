@@ -23,17 +23,17 @@ const REMEMBERED_HOSTS = 1000;
 
 @Injectable()
 export class DelayNews {
-  readonly #told = new LRUCache<string, number>({ max: REMEMBERED_HOSTS, ttl: PATIENCE_MS });
+  private readonly told = new LRUCache<string, number>({ max: REMEMBERED_HOSTS, ttl: PATIENCE_MS });
 
   constructor(private readonly options: DelayNewsParts) {}
 
   /** True: lanes that know of it will come soon. */
   async tell(host: string, crawlDelayMs: number | null): Promise<boolean> {
-    const times = this.#told.get(host) ?? 0;
+    const times = this.told.get(host) ?? 0;
     if (times >= MAX_TIMES) return false;
-    this.#told.set(host, times + 1, { ttl: this.#told.getRemainingTTL(host) || PATIENCE_MS });
+    this.told.set(host, times + 1, { ttl: this.told.getRemainingTTL(host) || PATIENCE_MS });
     try {
-      await this.#send(host, {
+      await this.send(host, {
         type: 'RobotsDone',
         host,
         status: 200,
@@ -49,7 +49,7 @@ export class DelayNews {
     }
   }
 
-  #send(host: string, body: RobotsDone): Promise<void> {
+  private send(host: string, body: RobotsDone): Promise<void> {
     const from = `w/${this.options.instance}` as const;
     const to = actorKey('domain', host);
     return this.options.mailboxes.publishActor({

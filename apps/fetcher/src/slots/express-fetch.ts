@@ -49,18 +49,18 @@ export class ExpressFetch {
     const startedAt = performance.now();
     const host = hostKey(request.url);
     checkPause(host, this.parts.penalties);
-    const guard = this.#guardFor(host, request);
+    const guard = this.guardFor(host, request);
     await guard.checkStart(request.url);
     const place = await this.parts.express.acquire(host, request.timeoutMs, request.signal);
     try {
       checkPause(host, this.parts.penalties);
-      const response = await this.#askTwice(request, guard, startedAt);
+      const response = await this.askTwice(request, guard, startedAt);
       const { statusCode: status, retryAfterMs: retryMs } = response;
-      if (isBusy(status)) this.#report(guard, { kind: busyKind(status), status, retryMs });
+      if (isBusy(status)) this.report(guard, { kind: busyKind(status), status, retryMs });
       return response;
     } catch (error) {
       const kind = isTroupeError(error) && guard.refusal === null && !request.signal.aborted ? blameOf(error) : null;
-      if (kind !== null) this.#report(guard, { kind, status: 0, retryMs: null });
+      if (kind !== null) this.report(guard, { kind, status: 0, retryMs: null });
       throw error;
     } finally {
       place.release();
@@ -68,19 +68,19 @@ export class ExpressFetch {
     }
   }
 
-  #askTwice(request: ExpressRequest, guard: HopGuard, startedAt: number): Promise<EngineResponse> {
-    const ask = () => this.#ask(request, guard, startedAt);
+  private askTwice(request: ExpressRequest, guard: HopGuard, startedAt: number): Promise<EngineResponse> {
+    const ask = () => this.ask(request, guard, startedAt);
     return ask().catch((error: unknown) => {
       if (!wasCut(error) || request.signal.aborted) throw error;
       return ask();
     });
   }
 
-  #report({ host, url }: HopGuard, seen: Pick<SeenTrouble, 'kind' | 'status' | 'retryMs'>): void {
+  private report({ host, url }: HopGuard, seen: Pick<SeenTrouble, 'kind' | 'status' | 'retryMs'>): void {
     this.parts.reports.trouble(host, { ...seen, url, team: null, isSecret: false });
   }
 
-  #ask(request: ExpressRequest, guard: HopGuard, startedAt: number): Promise<EngineResponse> {
+  private ask(request: ExpressRequest, guard: HopGuard, startedAt: number): Promise<EngineResponse> {
     return this.parts.engine.fetch(
       {
         ...request,
@@ -96,7 +96,7 @@ export class ExpressFetch {
     );
   }
 
-  #guardFor(host: string, request: ExpressRequest): HopGuard {
+  private guardFor(host: string, request: ExpressRequest): HopGuard {
     return new HopGuard({
       host,
       robotsAgent: request.robots?.agent ?? null,

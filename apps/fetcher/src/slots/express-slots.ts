@@ -28,7 +28,7 @@ const REMEMBERED_HOSTS = 10_000;
 @Injectable()
 export class ExpressSlots {
   /** When this process last used a place of a host that is slowed. */
-  readonly #starts = new LRUCache<string, number>({ max: REMEMBERED_HOSTS });
+  private readonly starts = new LRUCache<string, number>({ max: REMEMBERED_HOSTS });
 
   constructor(private readonly options: ExpressSlotsParts) {}
 
@@ -42,8 +42,8 @@ export class ExpressSlots {
     try {
       const { board, penalties, instance } = this.options;
       const hold = await board.claimExpress(host, penalties.expressPlaces(host), instance, patience.signal);
-      const place = hold === null ? null : this.#place(host, hold);
-      if (place !== null && (await this.#keepPace(host, patience.signal))) return place;
+      const place = hold === null ? null : this.place(host, hold);
+      if (place !== null && (await this.keepPace(host, patience.signal))) return place;
       place?.release();
       signal.throwIfAborted();
       throw noPlace(host, waitMs);
@@ -54,23 +54,23 @@ export class ExpressSlots {
   }
 
   /** A slowed host has its gap between the single requests of this process, too. False: it lasts too long. */
-  async #keepPace(host: string, signal: AbortSignal): Promise<boolean> {
+  private async keepPace(host: string, signal: AbortSignal): Promise<boolean> {
     const gapMs = this.options.penalties.gapMs(host);
     if (gapMs === 0) return true;
     const now = performance.now();
-    const last = this.#starts.get(host) ?? -Infinity;
+    const last = this.starts.get(host) ?? -Infinity;
     const at = Math.max(now, last + gapMs);
-    this.#starts.set(host, at);
+    this.starts.set(host, at);
     try {
       await sleep(at - now, undefined, { signal });
       return true;
     } catch {
-      if (this.#starts.get(host) === at) this.#starts.set(host, last);
+      if (this.starts.get(host) === at) this.starts.set(host, last);
       return false;
     }
   }
 
-  #place(host: string, hold: SlotHold): ExpressPlace {
+  private place(host: string, hold: SlotHold): ExpressPlace {
     let held: SlotHold | null = hold;
     return {
       release: () => {

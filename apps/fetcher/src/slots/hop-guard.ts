@@ -82,8 +82,8 @@ export class HopGuard {
   refusal: Refusal | null = null;
   /** Set when another host was under penalty. */
   paused: HostPausedError | null = null;
-  readonly #places = new Map<string, ExpressPlace>();
-  #isOver = false;
+  private readonly places = new Map<string, ExpressPlace>();
+  private isOver = false;
 
   constructor(private readonly options: HopGuardOptions) {
     this.host = options.host;
@@ -91,69 +91,69 @@ export class HopGuard {
 
   /** Before the first request. @throws RequestRefusedError */
   async checkStart(url: string): Promise<void> {
-    this.#checkHost(url);
+    this.checkHost(url);
     this.url = url;
-    await this.#checkRobots(url);
+    await this.checkRobots(url);
   }
 
   /** Before following a redirect. @throws RequestRefusedError, HostPausedError, TroupeError CONCURRENCY_QUEUE_TIMEOUT */
   async checkHop(target: string): Promise<void> {
-    this.#checkHost(target);
-    await this.#checkScope(target);
+    this.checkHost(target);
+    await this.checkScope(target);
     this.host = hostKey(target);
     this.url = target;
-    await this.#checkRobots(target);
+    await this.checkRobots(target);
     if (this.host === this.options.host) await this.options.onOwnHost();
-    else await this.#enter(this.host);
+    else await this.enter(this.host);
   }
 
   /** Checks an earlier redirect of a remembered page. No request is made. @throws RequestRefusedError */
   async checkRemembered(target: string): Promise<void> {
-    await this.#checkScope(target);
-    await this.#checkRobots(target);
+    await this.checkScope(target);
+    await this.checkRobots(target);
   }
 
   release(): void {
-    this.#isOver = true;
-    for (const place of this.#places.values()) place.release();
-    this.#places.clear();
+    this.isOver = true;
+    for (const place of this.places.values()) place.release();
+    this.places.clear();
   }
 
-  #checkHost(target: string): void {
+  private checkHost(target: string): void {
     const { onlyHosts } = this.options;
     const host = withoutWww(hostKey(target));
-    if (onlyHosts?.some((allowed) => withoutWww(allowed) === host) === false) this.#refuse('redirected', target);
+    if (onlyHosts?.some((allowed) => withoutWww(allowed) === host) === false) this.refuse('redirected', target);
   }
 
-  async #checkScope(target: string): Promise<void> {
+  private async checkScope(target: string): Promise<void> {
     const { scope } = this.options;
     if (scope === null) return;
     const canonical = canonicalize(target);
-    if (canonical === null || !(await scope.holds(canonical))) this.#refuse('redirected', canonical ?? target);
+    if (canonical === null || !(await scope.holds(canonical))) this.refuse('redirected', canonical ?? target);
   }
 
-  async #checkRobots(url: string): Promise<void> {
+  private async checkRobots(url: string): Promise<void> {
     const { robotsAgent, robots, signal } = this.options;
     if (robotsAgent === null) return;
     const rules = await robots.rulesFor(url, signal);
-    if (!rules.isAllowed(url, robotsAgent)) this.#refuse('robots', url);
+    if (!rules.isAllowed(url, robotsAgent)) this.refuse('robots', url);
   }
 
-  async #enter(host: string): Promise<void> {
+  private async enter(host: string): Promise<void> {
     try {
       checkPause(host, this.options.penalties);
     } catch (error) {
       this.paused = error as HostPausedError;
       throw error;
     }
-    if (this.#places.has(host)) return;
+    if (this.places.has(host)) return;
     const place = await this.options.express.acquire(host, this.options.placeWaitMs, this.options.signal);
     // The engine may have given up meanwhile.
-    if (this.#isOver) place.release();
-    else this.#places.set(host, place);
+    if (this.isOver) place.release();
+    else this.places.set(host, place);
   }
 
-  #refuse(outcome: Refusal['outcome'], url: string): never {
+  private refuse(outcome: Refusal['outcome'], url: string): never {
     this.refusal = { outcome, url };
     throw new RequestRefusedError(this.refusal);
   }

@@ -60,27 +60,27 @@ export class HostReportsParts {
 
 @Injectable()
 export class HostReports {
-  readonly #pending = new Map<string, Pending>();
+  private readonly pending = new Map<string, Pending>();
   /** Times of the hosts' last reports. Those from more than a moment ago are forgotten. */
-  readonly #left = new Map<string, number>();
-  readonly #rows = new TroubleRows();
-  #timer: { at: number; handle: NodeJS.Timeout } | null = null;
-  #sent = 0;
+  private readonly left = new Map<string, number>();
+  private readonly rows = new TroubleRows();
+  private timer: { at: number; handle: NodeJS.Timeout } | null = null;
+  private sent = 0;
 
   constructor(private readonly options: HostReportsParts) {}
 
   clean(host: string, { ms, url }: SeenClean): void {
-    this.#rows.clean(host);
-    const { report, dueAt } = this.#of(host);
+    this.rows.clean(host);
+    const { report, dueAt } = this.of(host);
     report.meanMs = (report.meanMs * report.ok + ms) / (report.ok + 1);
     report.ok++;
     if (url !== null) report.okUrl = url;
-    this.#wakeAt(dueAt);
+    this.wakeAt(dueAt);
   }
 
   /** Milliseconds for which this process should leave the host alone, 0: one URL's trouble is not its host's. */
   trouble(host: string, { kind, status, retryMs, url, team, isSecret }: SeenTrouble): number {
-    const pending = this.#of(host);
+    const pending = this.of(host);
     const trouble: HostTrouble = {
       kind,
       status,
@@ -92,67 +92,67 @@ export class HostReports {
     if (pending.report.troubles.length < MAX_TROUBLES) pending.report.troubles.push(trouble);
     pending.dueAt = Math.min(
       pending.dueAt,
-      Math.max(performance.now(), (this.#left.get(host) ?? -Infinity) + URGENT_MS),
+      Math.max(performance.now(), (this.left.get(host) ?? -Infinity) + URGENT_MS),
     );
-    this.#wakeAt(pending.dueAt);
-    return this.#rows.trouble(host, trouble);
+    this.wakeAt(pending.dueAt);
+    return this.rows.trouble(host, trouble);
   }
 
   /** Reports the end of a probe of a host that was down. `url`: as in a clean answer. */
   async probed(host: string, { clean, url }: { clean: boolean; url: string | null }): Promise<void> {
-    await this.#send({ ...blank(host), ...(clean && url !== null ? { okUrl: url } : {}), probe: { clean } });
+    await this.send({ ...blank(host), ...(clean && url !== null ? { okUrl: url } : {}), probe: { clean } });
   }
 
   /** Sends all that is pending. Lossy: the next report repeats nothing, the host's policy only learns later. */
   async flush(): Promise<void> {
-    if (this.#timer !== null) clearTimeout(this.#timer.handle);
-    this.#timer = null;
-    await this.#sendAll([...this.#pending.values()]);
+    if (this.timer !== null) clearTimeout(this.timer.handle);
+    this.timer = null;
+    await this.sendAll([...this.pending.values()]);
   }
 
-  async #round(): Promise<void> {
-    this.#timer = null;
+  private async round(): Promise<void> {
+    this.timer = null;
     const now = performance.now();
-    const due = [...this.#pending.values()].filter(({ dueAt }) => dueAt <= now);
-    const waiting = new Set(due.filter(({ report }) => this.#isCalm(report)).slice(MAX_CALM));
+    const due = [...this.pending.values()].filter(({ dueAt }) => dueAt <= now);
+    const waiting = new Set(due.filter(({ report }) => this.isCalm(report)).slice(MAX_CALM));
     for (const pending of waiting) pending.dueAt = now + CALM_MS;
-    for (const [host, at] of this.#left) if (at < now - URGENT_MS) this.#left.delete(host);
-    const sending = this.#sendAll(due.filter((pending) => !waiting.has(pending)));
-    for (const { dueAt } of this.#pending.values()) this.#wakeAt(dueAt);
+    for (const [host, at] of this.left) if (at < now - URGENT_MS) this.left.delete(host);
+    const sending = this.sendAll(due.filter((pending) => !waiting.has(pending)));
+    for (const { dueAt } of this.pending.values()) this.wakeAt(dueAt);
     await sending;
   }
 
-  #isCalm({ host, troubles }: HostFeedback): boolean {
+  private isCalm({ host, troubles }: HostFeedback): boolean {
     return troubles.length === 0 && this.options.penalties.stateOf(host) === 'open';
   }
 
-  async #sendAll(all: readonly Pending[]): Promise<void> {
+  private async sendAll(all: readonly Pending[]): Promise<void> {
     const now = performance.now();
     for (const { report } of all) {
-      this.#pending.delete(report.host);
-      this.#left.set(report.host, now);
+      this.pending.delete(report.host);
+      this.left.set(report.host, now);
     }
-    await Promise.all(all.map(({ report }) => this.#send(report)));
+    await Promise.all(all.map(({ report }) => this.send(report)));
   }
 
-  #wakeAt(at: number): void {
-    if (this.#timer !== null && this.#timer.at <= at) return;
-    if (this.#timer !== null) clearTimeout(this.#timer.handle);
-    const handle = setTimeout(() => void this.#round(), Math.max(0, at - performance.now())).unref();
-    this.#timer = { at, handle };
+  private wakeAt(at: number): void {
+    if (this.timer !== null && this.timer.at <= at) return;
+    if (this.timer !== null) clearTimeout(this.timer.handle);
+    const handle = setTimeout(() => void this.round(), Math.max(0, at - performance.now())).unref();
+    this.timer = { at, handle };
   }
 
-  #of(host: string): Pending {
-    let pending = this.#pending.get(host);
+  private of(host: string): Pending {
+    let pending = this.pending.get(host);
     if (pending === undefined) {
       pending = { report: blank(host), dueAt: performance.now() + CALM_MS };
-      this.#pending.set(host, pending);
+      this.pending.set(host, pending);
     }
     return pending;
   }
 
-  async #send(report: HostFeedback): Promise<void> {
-    const id = `f.${this.options.instance}.${++this.#sent}`;
+  private async send(report: HostFeedback): Promise<void> {
+    const id = `f.${this.options.instance}.${++this.sent}`;
     const from = `w/${this.options.instance}` as const;
     try {
       const to = actorKey('domain', report.host);

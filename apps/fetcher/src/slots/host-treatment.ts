@@ -22,13 +22,13 @@ export class HostTreatment implements Penalties {
   constructor(private readonly options: HostTreatmentOptions) {}
 
   stateOf(host: string): HostState {
-    if (this.#isHeld(host)) return 'held';
+    if (this.isHeld(host)) return 'held';
     const { state, restMs } = this.options.board.of(host);
     return state === 'paused' && restMs === 0 ? 'open' : state;
   }
 
   pauseMs(host: string): number {
-    if (this.#isHeld(host)) return HOLD_MS;
+    if (this.isHeld(host)) return HOLD_MS;
     const { state, restMs } = this.options.board.of(host);
     return state === 'down' || state === 'held' ? Math.max(restMs, LOOK_AGAIN_MS) : restMs;
   }
@@ -48,7 +48,7 @@ export class HostTreatment implements Penalties {
     return Math.min(rules.crawlDelayMs(agent) ?? 0, this.options.maxCrawlDelayMs);
   }
 
-  #isHeld(host: string): boolean {
+  private isHeld(host: string): boolean {
     return this.options.settings.settingOf(host)?.hold === true;
   }
 }

@@ -19,7 +19,7 @@ const NO_OBSERVER: PaceObserver = { waited: () => undefined, early: () => undefi
  * lanes that one fetcher runs on a slot one after another.
  */
 export class SlotClock {
-  readonly #starts = new LRUCache<string, number>({ max: REMEMBERED_SLOTS });
+  private readonly starts = new LRUCache<string, number>({ max: REMEMBERED_SLOTS });
 
   constructor(
     private readonly now: () => number = () => performance.now(),
@@ -34,7 +34,7 @@ export class SlotClock {
 
   /** Lets the gap count from now on, whenever the request started. */
   mark(host: string, slot: number): void {
-    this.#starts.set(`${host} ${slot}`, this.now());
+    this.starts.set(`${host} ${slot}`, this.now());
   }
 
   /** Milliseconds that the next request, which is about to wait for them, has to wait. */
@@ -51,7 +51,7 @@ export class SlotClock {
 
   /** Milliseconds until the next request may start. */
   dueInMs(host: string, slot: number, gapMs: number): number {
-    const last = this.#starts.get(`${host} ${slot}`);
+    const last = this.starts.get(`${host} ${slot}`);
     return last === undefined ? 0 : Math.max(0, last + gapMs - this.now());
   }
 }

@@ -20,21 +20,21 @@ const FIRST_REST_MS = 1000;
 const LAST_REST_MS = 8000;
 
 export class TroubleRows {
-  readonly #rows = new LRUCache<string, Row>({ max: REMEMBERED_HOSTS, ttl: ROW_MS });
-  readonly #voted = new LRUCache<string, true>({ max: REMEMBERED_URLS, ttl: VOTE_MS });
+  private readonly rows = new LRUCache<string, Row>({ max: REMEMBERED_HOSTS, ttl: ROW_MS });
+  private readonly voted = new LRUCache<string, true>({ max: REMEMBERED_URLS, ttl: VOTE_MS });
 
   clean(host: string): void {
-    this.#rows.delete(host);
+    this.rows.delete(host);
   }
 
   /** Milliseconds for which the host is left alone, 0 = not at all. A Retry-After counts when two URLs name one. */
   trouble(host: string, { urlH, retryMs }: { urlH: string; retryMs: number | null }): number {
     const vote = `${host} ${urlH}`;
-    if (this.#voted.has(vote)) return 0;
-    this.#voted.set(vote, true);
-    const row = this.#rows.get(host);
+    if (this.voted.has(vote)) return 0;
+    this.voted.set(vote, true);
+    const row = this.rows.get(host);
     const rests = row === undefined ? 0 : row.rests + 1;
-    this.#rows.set(host, { retryMs, rests });
+    this.rows.set(host, { retryMs, rests });
     if (row === undefined) return 0;
     const agreedMs = row.retryMs === null || retryMs === null ? 0 : Math.min(row.retryMs, retryMs);
     return Math.max(agreedMs, Math.min(LAST_REST_MS, FIRST_REST_MS * 2 ** (rests - 1)));

@@ -51,7 +51,7 @@ export function cacheSpecOf(
 }
 
 /** Pages fetched with headers or actions of one's own are not for the others. */
-function isPersonalRequest({ headers = {}, actions = [] }: KeepingOptions): boolean {
+function isPersonalRequest({ headers = {}, actions = [] }: CacheOptions): boolean {
   return Object.keys(headers).length > 0 || actions.length > 0;
 }
 

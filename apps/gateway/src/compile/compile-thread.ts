@@ -40,27 +40,27 @@ interface Team {
 @Injectable()
 export class CompileThread implements OnApplicationShutdown {
   /** In the order of their turns. */
-  readonly #teams = new Map<string, Team>();
+  private readonly teams = new Map<string, Team>();
   /** Problems of schemas, by their hash: clients send the same schemas again and again. */
-  readonly #schemas = new LRUCache<string, { problem: string | null }>({ max: KEPT_SCHEMAS });
+  private readonly schemas = new LRUCache<string, { problem: string | null }>({ max: KEPT_SCHEMAS });
   /** Index of the task that the thread has in hand. */
-  readonly #inHand = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  readonly #thread = new BoundedThread<readonly CompileTask[], CompileProblem[]>(
+  private readonly inHand = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  private readonly thread = new BoundedThread<readonly CompileTask[], CompileProblem[]>(
     {
       script: new URL('./compile.worker.js', import.meta.url),
       deadlineMs: DEADLINE_MS,
       maxHeapMb: MAX_HEAP_MB,
-      workerData: this.#inHand,
+      workerData: this.inHand,
     },
     {
-      onReady: () => this.#next(),
+      onReady: () => this.next(),
       onDeath: (error) => {
-        for (const team of this.#teams.values()) for (const job of team.waiting.splice(0)) job.reject(error);
+        for (const team of this.teams.values()) for (const job of team.waiting.splice(0)) job.reject(error);
       },
     },
   );
-  #isCompiling = false;
-  #alarm: NodeJS.Timeout | undefined;
+  private isCompiling = false;
+  private alarm: NodeJS.Timeout | undefined;
 
   /**
    * Problems of the tasks of one request. Tasks behind one that takes too long are not looked at.
@@ -68,19 +68,19 @@ export class CompileThread implements OnApplicationShutdown {
    */
   async check(team: string, tasks: readonly CompileTask[]): Promise<CompileProblem[]> {
     const keys = tasks.map(keyOf);
-    const known = keys.map((key) => (key === null ? undefined : this.#schemas.get(key)));
+    const known = keys.map((key) => (key === null ? undefined : this.schemas.get(key)));
     const open = [...tasks.keys()].filter((index) => known[index] === undefined);
     const { problems, isWhole } =
       open.length === 0
         ? NOTHING
-        : await this.#compile(
+        : await this.compile(
             team,
             open.map((index) => tasks[index]!),
           );
     const found = new Map(problems.map(({ index, message }) => [open[index]!, message]));
     for (const index of isWhole ? open : []) {
       const key = keys[index];
-      if (typeof key === 'string') this.#schemas.set(key, { problem: found.get(index) ?? null });
+      if (typeof key === 'string') this.schemas.set(key, { problem: found.get(index) ?? null });
     }
     return [...tasks.keys()].flatMap((index) => {
       const message = found.get(index) ?? known[index]?.problem ?? null;
@@ -89,63 +89,63 @@ export class CompileThread implements OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.#thread.stop();
+    await this.thread.stop();
   }
 
-  #compile(team: string, tasks: readonly CompileTask[]): Promise<Verdict> {
-    const turns = this.#teams.get(team) ?? { waiting: [], restsUntil: 0 };
+  private compile(team: string, tasks: readonly CompileTask[]): Promise<Verdict> {
+    const turns = this.teams.get(team) ?? { waiting: [], restsUntil: 0 };
     if (turns.waiting.length >= MAX_WAITING_OF_TEAM) throw tooMany();
-    this.#teams.set(team, turns);
+    this.teams.set(team, turns);
     return new Promise((resolve, reject) => {
       turns.waiting.push({ tasks, resolve, reject });
-      this.#next();
+      this.next();
     });
   }
 
   /** Gives the thread the first request of the team whose turn it is, or comes back when a team has rested. */
-  #next(): void {
-    clearTimeout(this.#alarm);
-    if (this.#isCompiling) return;
+  private next(): void {
+    clearTimeout(this.alarm);
+    if (this.isCompiling) return;
     const now = performance.now();
     let restMs = Infinity;
-    for (const [name, team] of this.#teams) {
+    for (const [name, team] of this.teams) {
       const [job] = team.waiting;
-      if (job === undefined && team.restsUntil <= now) this.#teams.delete(name);
+      if (job === undefined && team.restsUntil <= now) this.teams.delete(name);
       if (job === undefined) continue;
       if (team.restsUntil > now) {
         restMs = Math.min(restMs, team.restsUntil - now);
         continue;
       }
-      if (!this.#thread.isReady()) return;
+      if (!this.thread.isReady()) return;
       team.waiting.shift();
       // Behind all others.
-      this.#teams.delete(name);
-      this.#teams.set(name, team);
-      return void this.#run(job, team);
+      this.teams.delete(name);
+      this.teams.set(name, team);
+      return void this.run(job, team);
     }
-    if (restMs < Infinity) this.#alarm = setTimeout(() => this.#next(), Math.ceil(restMs));
+    if (restMs < Infinity) this.alarm = setTimeout(() => this.next(), Math.ceil(restMs));
   }
 
-  async #run({ tasks, resolve, reject }: Job, team: Team): Promise<void> {
-    this.#isCompiling = true;
-    this.#inHand[0] = 0;
+  private async run({ tasks, resolve, reject }: Job, team: Team): Promise<void> {
+    this.isCompiling = true;
+    this.inHand[0] = 0;
     const startedAt = performance.now();
-    const verdict = this.#verdictOf(tasks);
+    const verdict = this.verdictOf(tasks);
     await verdict.then(resolve, reject);
     const now = performance.now();
     if (now - startedAt > LONG_MS) team.restsUntil = now + REST_FACTOR * (now - startedAt);
-    this.#isCompiling = false;
-    this.#next();
+    this.isCompiling = false;
+    this.next();
   }
 
   /** The thread is ended with a task that takes too long. The tasks behind it are not judged. */
-  async #verdictOf(tasks: readonly CompileTask[]): Promise<Verdict> {
+  private async verdictOf(tasks: readonly CompileTask[]): Promise<Verdict> {
     try {
-      return { problems: await this.#thread.ask(tasks), isWhole: true };
+      return { problems: await this.thread.ask(tasks), isWhole: true };
     } catch (error) {
       if (!(error instanceof OverrunError)) throw error;
       const message = error.message.replace(/^It /, 'Compiling this ');
-      return { problems: [{ index: Atomics.load(this.#inHand, 0), message }], isWhole: false };
+      return { problems: [{ index: Atomics.load(this.inHand, 0), message }], isWhole: false };
     }
   }
 }
