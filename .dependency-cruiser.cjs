@@ -9,7 +9,7 @@ const IO = 'node_modules/(@nestjs|nats|@nats-io|typeorm|pg|crawlee|@crawlee|play
 const OPENING = 'child_process|dgram|dns|fs|http|http2|https|net|tls|worker_threads';
 /** Files of apps that suites of test/ try on real servers. */
 const DOORS_OF_APPS =
-  '^apps/(doctor/src/(doctor|finding)|extractor/src/models/.+|scheduler/src/housekeeping/\\w+-rounds)\\.ts$';
+  '^apps/(doctor/src/(doctor|finding)|extractor/src/models/.+|scheduler/src/(crawl/batch\\.actor|housekeeping/\\w+-rounds))\\.ts$';
 /** What puts an app together. */
 const ROOT_OF_APP = '^apps/[^/]+/src/(main|start|[^/]+\\.module)\\.ts$';
 const forbid = (name, from, to) => ({ name, severity: 'error', from, to });
