@@ -12,7 +12,7 @@ import {
 } from '@crawlee/browser-pool';
 import type { Browser, BrowserContextOptions, BrowserType, Page } from 'playwright-core';
 import { BrowserGuard } from './browser-guard.js';
-import type { BrowserLimits, BrowserObserver, Program, RetireReason } from './browser-life.js';
+import { TabLost, type BrowserLimits, type BrowserObserver, type Program, type RetireReason } from './browser-life.js';
 import { CHROMIUM_ARGS } from './chromium.js';
 import { groupMemoryBytes } from './process-group.js';
 import { browserUserAgent } from './user-agent.js';
@@ -98,7 +98,7 @@ export class BrowserFleet extends BrowserPool<Options> {
 
   /**
    * A tab of its own context, in a running browser of the program or a new one.
-   * @throws TroupeError SCRAPE_ALL_ENGINES_FAILED when no browser starts
+   * @throws TroupeError SCRAPE_ALL_ENGINES_FAILED when no browser starts; TabLost when two browsers died before the tab was open
    */
   async openPage(program: Program, context: BrowserContextOptions, isRetry = false): Promise<Page> {
     const id = `page-${++this.opened}`;
@@ -109,7 +109,10 @@ export class BrowserFleet extends BrowserPool<Options> {
       return page;
     } catch (error) {
       this.releaseGuard(id);
-      if (!isRetry && namesDyingBrowser(error)) return this.openPage(program, context, true);
+      if (namesDyingBrowser(error)) {
+        if (isRetry) throw new TabLost(error);
+        return this.openPage(program, context, true);
+      }
       const mayGoWithout = program.isSandboxed && !this.fleet.isSandboxRequired && namesSandbox(error);
       if (!mayGoWithout) throw launchFailed(error);
       program.isSandboxed = false;

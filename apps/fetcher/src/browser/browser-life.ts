@@ -38,3 +38,11 @@ export interface Program {
   /** When a page was last shown or closed, monotonic. */
   usedAt: number;
 }
+
+/** Thrown when a tab's renderer or its browser has died under a page. */
+export class TabLost extends Error {
+  /** @param cause what the page failed with */
+  constructor(cause?: unknown) {
+    super('the tab or its browser has crashed', { cause });
+  }
+}

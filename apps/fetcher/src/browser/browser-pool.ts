@@ -4,9 +4,8 @@
  */
 import { TroupeError } from '@troupe/contracts';
 import type { BrowserContextOptions } from 'playwright-core';
-import type { BrowserLimits, BrowserObserver, FleetSandbox, Program } from './browser-life.js';
+import { TabLost, type BrowserLimits, type BrowserObserver, type FleetSandbox, type Program } from './browser-life.js';
 import { loadBrowserStack } from './browser-stack.js';
-import { TabLost } from './browser-tab.js';
 import { browserMemoryBytes, browsersMemoryBytes, NO_BROWSER, type Browsers } from './chromium.js';
 import type { EgressProxy } from '../proxies/egress-proxy.js';
 import type { UpstreamProxy } from '../http/engine.js';

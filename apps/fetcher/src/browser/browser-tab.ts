@@ -7,7 +7,7 @@
 import { randomUUID } from 'node:crypto';
 import type { BrowserContextOptions, CDPSession, Page } from 'playwright-core';
 import type { BrowserFleet } from './browser-fleet.js';
-import type { Program } from './browser-life.js';
+import { TabLost, type Program } from './browser-life.js';
 import { within } from './within.js';
 
 export interface PausedRequest {
@@ -15,14 +15,6 @@ export interface PausedRequest {
   frameId: string;
   resourceType: string;
   request: { url: string; headers: Record<string, string> };
-}
-
-/** Thrown when a tab's renderer or its browser has died under a page. */
-export class TabLost extends Error {
-  /** @param cause what the page failed with */
-  constructor(cause?: unknown) {
-    super('the tab or its browser has crashed', { cause });
-  }
 }
 
 /** Requests that are intercepted before they are sent. */

@@ -9,7 +9,7 @@ import type { BrowserType } from 'playwright-core';
 import { CrawlerSettings, type Load } from './crawler-settings.js';
 import { PageRequest, type Visit } from './page-request.js';
 import { PageSource } from './page-source.js';
-import { TabLost } from './browser-tab.js';
+import { TabLost } from './browser-life.js';
 import { TabPool, type TabPoolOptions } from './tab-pool.js';
 
 export interface PageCrawlerOptions extends TabPoolOptions {

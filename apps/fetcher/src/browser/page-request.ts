@@ -1,7 +1,8 @@
 /** A page on its way through Crawlee's crawler: its steps, and the promise of its result. */
 import { Request } from '@crawlee/playwright';
 import type { BrowserContextOptions, Response } from 'playwright-core';
-import { TabLost, type BrowserTab } from './browser-tab.js';
+import { TabLost } from './browser-life.js';
+import type { BrowserTab } from './browser-tab.js';
 import type { Browsers } from './chromium.js';
 import type { Deadline } from '../http/deadline.js';
 
