@@ -164,7 +164,7 @@ export class Replicas implements Schedulers {
       options: { idleMs: IDLE_MS },
       random: () => stage.random.next(),
     });
-    if (stage.mutation.losesOwnMail === true) Object.assign(runtime, { hand: () => true });
+    if (stage.mutation.losesOwnMail === true) Object.assign(runtime, { deliverHere: () => true });
     this.replicas.push({ id, runtime, gate, clock, version, thawsAt: 0 });
     stage.note(`replica ${id}, version ${version} begins`);
     await runtime.start();
