@@ -109,15 +109,15 @@ export class BrowserFleet extends BrowserPool<Options> {
       return page;
     } catch (error) {
       this.releaseGuard(id);
-      if (namesDyingBrowser(error)) {
-        if (isRetry) throw new TabLost(error);
-        return this.openPage(program, context, true);
-      }
       const mayGoWithout = program.isSandboxed && !this.fleet.isSandboxRequired && namesSandbox(error);
-      if (!mayGoWithout) throw launchFailed(error);
-      program.isSandboxed = false;
-      this.fleet.observer.unsandboxed(launchFailed(error).message);
-      return this.openPage(program, context);
+      if (mayGoWithout) {
+        program.isSandboxed = false;
+        this.fleet.observer.unsandboxed(launchFailed(error).message);
+        return this.openPage(program, context);
+      }
+      // A browser may be killed while it starts; the next one starts.
+      if (!isRetry) return this.openPage(program, context, true);
+      throw namesDyingBrowser(error) ? new TabLost(error) : launchFailed(error);
     } finally {
       this.openings.delete(id);
     }
