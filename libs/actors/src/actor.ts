@@ -31,12 +31,10 @@ export interface TimerFired {
 }
 
 /**
- * - `natural`: the effect is guarded by a row or field that exists once.
+ * `cls` of a message:
  * - `pair`: numbered per (sender, receiver), kept in the outbox until the receiver's cursor passed it.
  * - `level`: the full current value with a version, newest wins; never kept, repeated by the sender's timer.
  */
-export type MessageClass = 'natural' | 'pair' | 'level';
-
 export type Effect =
   | { t: 'send'; to: ActorKey; cls: 'pair' | 'level'; msg: ActorMessage }
   /** A level message to a process without a mailbox (a gateway), on a core subject. */

@@ -8,8 +8,8 @@ import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
 import { loadBrowserStack } from './browser-stack.js';
 import { browsersHere } from '@troupe/testing';
-import { PLAIN_VIEW } from '../http/engine.js';
 import { EgressProxy } from '../proxies/egress-proxy.js';
+import { engineRequest } from '../http/engine-request.fixture.js';
 
 const url = process.argv[2] ?? '';
 const allow = parseAllowList(new URL(url).host);
@@ -17,19 +17,7 @@ const resolver = new Resolver({ servers: [], allow });
 const proxy = new EgressProxy(resolver);
 const pool = new BrowserPool({ browsers: browsersHere, concurrency: 1, proxy, userAgent: 'T' });
 const engine = new BrowserEngine({ pool, resolver, allow });
-const request = {
-  url,
-  headers: {},
-  timeoutMs: 30_000,
-  maxBytes: 1_000_000,
-  skipTlsVerification: false,
-  waitForMs: 0,
-  view: PLAIN_VIEW,
-  proxy: 'basic' as const,
-  team: null,
-  contextKey: null,
-  onRedirect: () => Promise.resolve(),
-};
+const request = engineRequest(url, { timeoutMs: 30_000 });
 await loadBrowserStack();
 const before = countListeners();
 const { statusCode } = await engine.fetch(request, new AbortController().signal);

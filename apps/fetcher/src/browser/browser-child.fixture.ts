@@ -3,8 +3,8 @@ import { parseAllowList, Resolver } from '@troupe/egress';
 import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
 import { browsersHere } from '@troupe/testing';
-import { PLAIN_VIEW } from '../http/engine.js';
 import { EgressProxy } from '../proxies/egress-proxy.js';
+import { engineRequest } from '../http/engine-request.fixture.js';
 
 const url = process.argv[2] ?? '';
 const allow = parseAllowList(new URL(url).host);
@@ -15,18 +15,5 @@ const pool = new BrowserPool({
   proxy: new EgressProxy(resolver),
   userAgent: 'T',
 });
-const request = {
-  url,
-  headers: {},
-  timeoutMs: 60_000,
-  maxBytes: 1_000_000,
-  skipTlsVerification: false,
-  waitForMs: 60_000,
-  view: PLAIN_VIEW,
-  proxy: 'basic' as const,
-  team: null,
-  contextKey: null,
-};
-await new BrowserEngine({ pool, resolver, allow })
-  .fetch({ ...request, onRedirect: () => Promise.resolve() }, new AbortController().signal)
-  .catch(() => undefined);
+const request = engineRequest(url, { waitForMs: 60_000 });
+await new BrowserEngine({ pool, resolver, allow }).fetch(request, new AbortController().signal).catch(() => undefined);

@@ -9,6 +9,7 @@ import { browsersHere } from '@troupe/testing';
 import type { Browsers } from './chromium.js';
 import { EgressProxy } from '../proxies/egress-proxy.js';
 import { PLAIN_VIEW, type EngineRequest, type EngineResponse } from '../http/engine.js';
+import { engineRequest } from '../http/engine-request.fixture.js';
 import { startSite, type Handler, type Site } from '@troupe/testing';
 import { descendantsOf } from '@troupe/testing';
 
@@ -40,20 +41,11 @@ function start(options: Partial<BrowserPoolOptions> = {}): void {
 }
 
 async function get(address: string, changes: Partial<EngineRequest> = {}): Promise<EngineResponse> {
-  const request: EngineRequest = {
-    url: site.origin + address,
-    headers: {},
+  const request: EngineRequest = engineRequest(site.origin + address, {
     timeoutMs: 25_000,
     maxBytes: 5 * 1024 * 1024,
-    skipTlsVerification: false,
-    waitForMs: 0,
-    view: PLAIN_VIEW,
-    proxy: 'basic',
-    team: null,
-    contextKey: null,
-    onRedirect: () => Promise.resolve(),
     ...changes,
-  };
+  });
   if (engine === null) throw new Error('no engine');
   return engine.fetch(request, new AbortController().signal);
 }

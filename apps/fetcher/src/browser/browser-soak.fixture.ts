@@ -11,7 +11,7 @@ import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
 import { browsersHere } from '@troupe/testing';
 import { EgressProxy } from '../proxies/egress-proxy.js';
-import { PLAIN_VIEW } from '../http/engine.js';
+import { engineRequest } from '../http/engine-request.fixture.js';
 import { startSite, type Site } from '@troupe/testing';
 import { descendantsOf } from '@troupe/testing';
 
@@ -192,19 +192,11 @@ class SoakRun {
 
   /** The DOM, or the error's code. One page in five belongs to no job. */
   private async show(page: number, path: string, timeoutMs: number): Promise<string> {
-    const request = {
-      url: this.site.origin + path,
-      headers: {},
+    const request = engineRequest(this.site.origin + path, {
       timeoutMs,
       maxBytes: 20 * 1024 * 1024,
-      skipTlsVerification: false,
-      waitForMs: 0,
-      view: PLAIN_VIEW,
-      proxy: 'basic' as const,
-      team: null,
       contextKey: page % 5 === 0 ? null : `job-${Math.floor(page / PAGES_PER_JOB)}`,
-      onRedirect: () => Promise.resolve(),
-    };
+    });
     try {
       return Buffer.from((await this.engine.fetch(request, new AbortController().signal)).body).toString();
     } catch (error) {

@@ -7,6 +7,7 @@ import { BrowserPool } from './browser-pool.js';
 import { browsersHere } from '@troupe/testing';
 import { EgressProxy } from '../proxies/egress-proxy.js';
 import { PLAIN_VIEW, type EngineRequest, type EngineResponse, type PageView } from '../http/engine.js';
+import { engineRequest } from '../http/engine-request.fixture.js';
 import {
   startDns,
   startRaw,
@@ -45,20 +46,7 @@ const handle: Handler = (request, response) => {
 };
 
 function get(url: string, changes: Partial<EngineRequest> = {}, using = engine): Promise<EngineResponse> {
-  const request: EngineRequest = {
-    url,
-    headers: {},
-    timeoutMs: 60_000,
-    maxBytes: 5 * 1024 * 1024,
-    skipTlsVerification: false,
-    waitForMs: 0,
-    view: PLAIN_VIEW,
-    proxy: 'basic' as const,
-    team: null,
-    contextKey: null,
-    onRedirect: () => Promise.resolve(),
-    ...changes,
-  };
+  const request = engineRequest(url, { maxBytes: 5 * 1024 * 1024, ...changes });
   return using.fetch(request, new AbortController().signal);
 }
 

@@ -7,6 +7,7 @@ import { browsersHere } from '@troupe/testing';
 import type { Browsers } from './chromium.js';
 import { EgressProxy } from '../proxies/egress-proxy.js';
 import { PLAIN_VIEW, type EngineRequest } from '../http/engine.js';
+import { engineRequest } from '../http/engine-request.fixture.js';
 import { startSite, type Site } from '@troupe/testing';
 
 const withBrowser = browsersHere === null ? describe.skip : describe;
@@ -95,20 +96,12 @@ async function echo(
 ): Promise<{ told: Echo; headers: Record<string, unknown> }> {
   site.headers.length = 0;
   site.log.length = 0;
-  const request: EngineRequest = {
-    url: `${site.origin}/`,
-    headers: {},
-    timeoutMs: 60_000,
-    maxBytes: 1_000_000,
+  const request = engineRequest(`${site.origin}/`, {
     skipTlsVerification: true,
     waitForMs: 500,
-    view: PLAIN_VIEW,
     proxy: 'stealth',
-    team: null,
-    contextKey: null,
-    onRedirect: () => Promise.resolve(),
     ...options,
-  };
+  });
   const { body, proxyUsed } = await using.fetch(request, new AbortController().signal);
   expect(proxyUsed).toBe(request.proxy);
   const text = /<pre id="out">(.*?)<\/pre>/s.exec(Buffer.from(body).toString('utf8'))?.[1] ?? '';

@@ -3,20 +3,15 @@ import { countryCodes, countryOf } from './countries.js';
 import { PLAIN_VIEW, type EngineRequest } from '../http/engine.js';
 import { acceptLanguage, contextOptionsOf, languagesOf, timezoneOf } from './page-context.js';
 import { brandsOf, browserUserAgent } from './user-agent.js';
+import { engineRequest } from '../http/engine-request.fixture.js';
 
-const request = (view: Partial<EngineRequest['view']>, headers: Record<string, string> = {}): EngineRequest => ({
-  url: 'https://site.example/',
-  headers,
-  timeoutMs: 1000,
-  maxBytes: 1000,
-  skipTlsVerification: false,
-  waitForMs: 0,
-  view: { ...PLAIN_VIEW, ...view },
-  proxy: 'basic',
-  team: null,
-  contextKey: null,
-  onRedirect: () => Promise.resolve(),
-});
+const request = (view: Partial<EngineRequest['view']>, headers: Record<string, string> = {}): EngineRequest =>
+  engineRequest('https://site.example/', {
+    headers,
+    timeoutMs: 1000,
+    maxBytes: 1000,
+    view: { ...PLAIN_VIEW, ...view },
+  });
 const screenshot = { fullPage: false, quality: null, viewport: null };
 
 describe('the table of countries', () => {

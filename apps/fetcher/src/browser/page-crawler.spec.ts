@@ -11,7 +11,7 @@ import { BrowserEngine } from './browser.engine.js';
 import { BrowserPool } from './browser-pool.js';
 import { browsersHere } from '@troupe/testing';
 import { EgressProxy } from '../proxies/egress-proxy.js';
-import { PLAIN_VIEW } from '../http/engine.js';
+import { engineRequest } from '../http/engine-request.fixture.js';
 import { startSite, type Site } from '@troupe/testing';
 
 const withBrowser = browsersHere === null ? describe.skip : describe;
@@ -52,19 +52,7 @@ function start(places: { least: number; most: number }): void {
 }
 
 function show(name: string, timeoutMs = 60_000): Promise<unknown> {
-  const request = {
-    url: `${site.origin}/${name}`,
-    headers: {},
-    timeoutMs,
-    maxBytes: 1_000_000,
-    skipTlsVerification: false,
-    waitForMs: 0,
-    view: PLAIN_VIEW,
-    proxy: 'basic' as const,
-    team: null,
-    contextKey: 'job',
-    onRedirect: () => Promise.resolve(),
-  };
+  const request = engineRequest(`${site.origin}/${name}`, { timeoutMs, contextKey: 'job' });
   const shown = engine.fetch(request, new AbortController().signal);
   shown.catch(() => undefined);
   showing.push(shown);

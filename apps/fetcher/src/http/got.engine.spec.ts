@@ -4,8 +4,9 @@ import { gzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { EgressProxy } from '../proxies/egress-proxy.js';
-import { PLAIN_VIEW, type EngineRequest, type EngineResponse } from './engine.js';
+import { type EngineRequest, type EngineResponse } from './engine.js';
 import { GotEngine } from './got.engine.js';
+import { engineRequest } from './engine-request.fixture.js';
 import {
   startDns,
   startRaw,
@@ -30,20 +31,7 @@ const modernHits: string[] = [];
 const text = (response: EngineResponse): string => Buffer.from(response.body).toString();
 
 function get(url: string, changes: Partial<EngineRequest> = {}): Promise<EngineResponse> {
-  const request: EngineRequest = {
-    url,
-    headers: {},
-    timeoutMs: 10_000,
-    maxBytes: 1024 * 1024,
-    skipTlsVerification: false,
-    waitForMs: 0,
-    view: PLAIN_VIEW,
-    proxy: 'basic' as const,
-    team: null,
-    contextKey: null,
-    onRedirect: () => Promise.resolve(),
-    ...changes,
-  };
+  const request = engineRequest(url, { timeoutMs: 10_000, maxBytes: 1024 * 1024, ...changes });
   return engine.fetch(request, new AbortController().signal);
 }
 
@@ -134,19 +122,8 @@ describe('the got engine', () => {
     const resolver = new Resolver({ servers: [], allow });
     const other = new EgressProxy(resolver);
     const lonely = new GotEngine({ resolver, allow, proxy: other });
-    const request = {
-      url: `${gone.origin}/`,
-      headers: {},
-      timeoutMs: 5_000,
-      maxBytes: 1,
-      skipTlsVerification: false,
-      waitForMs: 0,
-      view: PLAIN_VIEW,
-      proxy: 'basic' as const,
-      team: null,
-      contextKey: null,
-    };
-    const refused = lonely.fetch({ ...request, onRedirect: () => Promise.resolve() }, new AbortController().signal);
+    const request = engineRequest(`${gone.origin}/`, { timeoutMs: 5_000, maxBytes: 1 });
+    const refused = lonely.fetch(request, new AbortController().signal);
     await expect(refused).rejects.toMatchObject({ code: 'SCRAPE_SITE_ERROR', retryable: true });
     await other.close();
   });

@@ -1,8 +1,9 @@
 import { createGzip, brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { parseAllowList, Resolver } from '@troupe/egress';
-import { PLAIN_VIEW, type EngineRequest, type EngineResponse } from './engine.js';
+import { type EngineRequest, type EngineResponse } from './engine.js';
 import { HttpEngine } from './http.engine.js';
+import { engineRequest } from './engine-request.fixture.js';
 import {
   startDns,
   startRaw,
@@ -40,20 +41,7 @@ function engineFor(...ports: number[]): HttpEngine {
 }
 
 function get(url: string, changes: Partial<EngineRequest> = {}, signal?: AbortSignal): Promise<EngineResponse> {
-  const request: EngineRequest = {
-    url,
-    headers: {},
-    timeoutMs: 5_000,
-    maxBytes: 256 * KB,
-    skipTlsVerification: false,
-    waitForMs: 0,
-    view: PLAIN_VIEW,
-    proxy: 'basic' as const,
-    team: null,
-    contextKey: null,
-    onRedirect: () => Promise.resolve(),
-    ...changes,
-  };
+  const request = engineRequest(url, { timeoutMs: 5_000, maxBytes: 256 * KB, ...changes });
   return engine.fetch(request, signal ?? new AbortController().signal);
 }
 

@@ -3,7 +3,7 @@ import type { ProxyLists } from '@troupe/contracts';
 import { parseAllowList, Resolver } from '@troupe/egress';
 import { Metrics } from '@troupe/observability';
 import { EgressProxy } from './egress-proxy.js';
-import { PLAIN_VIEW, type EngineRequest, type FetchEngine } from '../http/engine.js';
+import { type EngineRequest, type FetchEngine } from '../http/engine.js';
 import { GotEngine } from '../http/got.engine.js';
 import { HttpEngine } from '../http/http.engine.js';
 import {
@@ -18,6 +18,7 @@ import {
 import { FetchCounts } from './fetch-counts.js';
 import { ProxiedEngine } from './proxied-engine.js';
 import { ProxyPools } from './proxy-pools.js';
+import { engineRequest } from '../http/engine-request.fixture.js';
 
 const TEAM = '00000000-0000-4000-8000-00000000000a';
 const NO_SIGNAL = new AbortController().signal;
@@ -81,20 +82,13 @@ function engine(
 }
 
 function ask(url: string, options: Partial<EngineRequest> = {}): EngineRequest {
-  return {
-    url,
-    headers: {},
+  return engineRequest(url, {
     timeoutMs: 15_000,
     maxBytes: 100_000,
     skipTlsVerification: true,
-    waitForMs: 0,
-    view: PLAIN_VIEW,
-    proxy: 'basic',
     team: TEAM,
-    contextKey: null,
-    onRedirect: () => Promise.resolve(),
     ...options,
-  };
+  });
 }
 
 const codeOf = (work: Promise<unknown>): Promise<unknown> =>
